@@ -1,0 +1,59 @@
+PYTHON ?= python3
+PY := .venv/bin/python
+LOCKED := .venv/.locked
+INSTALLED := .venv/.installed
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install run check test conformance demo bench lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+install: $(INSTALLED) ## set up .venv from requirements.lock
+
+# A changed lock rebuilds the environment, so that it holds what the lock lists and nothing else.
+$(LOCKED): requirements.lock
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11 or newer, or set PYTHON=" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed and $(PYTHON) is older: set PYTHON=python3.11 (or newer)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "the venv module of $(PYTHON) is missing: install it (on Debian: python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(PY) -m pip install --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+$(INSTALLED): $(LOCKED) pyproject.toml
+	$(PY) -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: install ## start the proxy with the embedded defaults
+	.venv/bin/discovery-proxy serve
+
+check: install ## lint, format, types, import floors
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m pytest --quiet tests/test_floors.py
+
+test: install ## every test, the public HTTP cache suite included (needs npm)
+	$(PY) -m pytest
+
+conformance: install ## the public HTTP cache suite alone (needs npm)
+	$(PY) -m tests.conformance.run_suite
+
+demo: install ## the whole job against a local internet; KEEP=1 leaves it running
+	$(PY) -m proxy demo $(if $(filter 1,$(KEEP)),--keep)
+
+bench: install ## benchmarks against other caches
+	$(PY) -m benchmarks
+
+lock: install ## renew both lock files after a change of dependencies (UPGRADE=1: newest versions)
+	CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --generate-hashes --allow-unsafe \
+		--strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+		--extra dev --extra demo $(if $(filter 1,$(UPGRADE)),--upgrade) -o requirements.lock pyproject.toml
+	cd tests/conformance && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved
+
+clean: ## remove everything that was built, but not the proxy's own data in var/
+	rm -rf .venv .build .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
