@@ -1,0 +1,55 @@
+"""A request and the head of a response, as values (RFC 9110 §6). Bodies travel beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proxy.http.dates import format_http_date
+from proxy.http.fields import Fields, end_to_end
+from proxy.http.targets import Target
+
+# RFC 9110 §9.2.1. Everything else may change state at the origin.
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of the target URI. `fields` are end-to-end."""
+
+    method: str
+    target: Target
+    fields: Fields
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the method is defined as safe; unknown methods are not."""
+        return self.method in SAFE_METHODS
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """Status line and fields of a response."""
+
+    status: int
+    reason: str
+    fields: Fields
+
+
+# Fields that could change an answer without being part of the cache key (contract 3): whoever sends one would
+# choose what everybody else gets. `Host` is the target's own.
+UNKEYED_FIELDS = frozenset({"host", "forwarded", "x-host", "x-original-url", "x-rewrite-url"})
+
+
+def forwardable(fields: Fields) -> Fields:
+    """A client's request fields less hop-by-hop and unkeyed ones."""
+    return end_to_end(fields).where(
+        lambda name, _: name.lower() not in UNKEYED_FIELDS and not name.lower().startswith("x-forwarded-")
+    )
+
+
+def received(head: ResponseHead, response_time: float) -> ResponseHead:
+    """An origin's head as a recipient passes it on: end-to-end fields, dated when it was not (RFC 9110 §6.6.1)."""
+    fields = end_to_end(head.fields)
+    if "date" not in fields:
+        fields = fields.plus(("Date", format_http_date(response_time)))
+    return ResponseHead(head.status, head.reason, fields)
