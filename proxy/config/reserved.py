@@ -1,0 +1,116 @@
+"""The sections of the configuration that this version checks but does not act on: keys, defaults, units."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from proxy.config.sections import Section
+from proxy.config.values import Count, Digest, Duration, Network, Port, Rate, Text, Timeout, Url
+
+
+class Dns(Section):
+    """Resolvers and DNSSEC; no resolvers means the system's. `trust_anchors` is a file or "none"."""
+
+    resolvers: tuple[Text, ...] = ()
+    transport: Literal["udp", "tcp", "tls", "https"] = "udp"
+    dnssec: Literal["off", "prefer", "require"] = "prefer"
+    trust_ad_from: tuple[Text, ...] = ()
+    trust_anchors: Text | None = None
+
+
+class Mdns(Section):
+    """Discovery on the local link."""
+
+    enabled: bool = False
+    interfaces: tuple[Text, ...] = ()
+
+
+class Discovery(Section):
+    """Bounds of one discovery call."""
+
+    deadline: Timeout = 10.0
+    concurrency: Count = 4
+    mdns: Mdns = Mdns()
+
+
+class Trust(Section):
+    """Anchors by domain, and the ages that trust records may reach."""
+
+    anchors: Mapping[str, JsonValue] = {}
+    pin_soft: Duration = 7 * 86400.0
+    pin_hard: Duration = 30 * 86400.0
+    probation: Duration = 3600.0
+    clock_skew: Duration = 300.0
+    max_manifest_age: Duration = 90 * 86400.0
+
+
+class Failover(Section):
+    """Mirrors and IPFS gateways while an origin is down."""
+
+    mirror_max_age: Duration = 300.0
+    hedge_delay: Duration = 0.4
+    deadline: Timeout = 6.0
+    mirrors_max: Count = 8
+    ipfs_gateways: tuple[Url, ...] = Field(default=(), repr=False)
+
+
+class Relocation(Section):
+    """Records of permanent redirects."""
+
+    max_age: Duration = 86400.0
+    cross_domain: Literal["proof", "operator", "never"] = "proof"
+
+
+class Catalogs(Section):
+    """Third-party catalogs that are watched."""
+
+    watch: tuple[Url, ...] = Field(default=(), repr=False)
+    interval: Timeout = 3600.0
+    probe_concurrency: Count = 2
+
+
+class BoundarySecrets(Section):
+    """What a secret in a target URL leads to."""
+
+    listed: Literal["enforce", "report"] = "enforce"
+    unlisted: Literal["enforce", "report"] = "report"
+
+
+class Boundary(Section):
+    """The no-op boundary; `hosts` holds routes by host."""
+
+    mode: Literal["enforce", "report", "off"] = "enforce"
+    unlisted: Literal["pass", "no-op"] = "pass"
+    secrets: BoundarySecrets = BoundarySecrets()
+    hosts: Mapping[str, JsonValue] = {}
+
+
+class ClientToken(Section):
+    """A client known by the SHA-256 of its bearer token."""
+
+    id: Text
+    sha256: Digest = Field(repr=False)
+    level: Literal["L0", "L1", "L2", "L3", "L4", "L5", "L6", "L7"] = "L4"
+    ladder: Literal["exec", "surface", "profile", "autonomy"] = "exec"
+    atoms: tuple[Text, ...] = ()
+    allow_hosts: tuple[Text, ...] = ()
+
+
+class Clients(Section):
+    """Who may use the proxy; `rate_limit` is requests per second of one client."""
+
+    auth: Literal["none", "bearer", "mtls"] = "none"
+    tokens: tuple[ClientToken, ...] = ()
+    rate_limit: Rate | None = None
+    concurrency: Count | None = None
+
+
+class Egress(Section):
+    """Where the proxy may connect to."""
+
+    mode: Literal["enforce", "report", "open"] = "enforce"
+    ports: tuple[Port, ...] = (80, 443)
+    allow_cidrs: tuple[Network, ...] = ()
+    allow_hosts: tuple[Text, ...] = ()
+    deny_hosts: tuple[Text, ...] = ()

@@ -1,0 +1,76 @@
+"""The whole configuration as one frozen value, and what can be said of it only as a whole."""
+
+from collections.abc import Iterator
+from typing import Final, Self
+
+from pydantic import model_validator
+
+from proxy.config import reserved, sections
+from proxy.config.sections import Section
+from proxy.config.values import reason
+
+NOT_IN_FORCE: Final = (
+    "dns",
+    "discovery",
+    "trust",
+    "failover",
+    "relocation",
+    "catalogs",
+    "boundary",
+    "clients",
+    "egress",
+)
+
+_EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})
+
+
+class Settings(Section):
+    """The whole configuration, checked."""
+
+    listen: sections.Listen = sections.Listen()
+    admin: sections.Admin = sections.Admin()
+    log: sections.Log = sections.Log()
+    store: sections.Store = sections.Store()
+    memory: sections.Memory = sections.Memory()
+    cache: sections.Cache = sections.Cache()
+    upstream: sections.Upstream = sections.Upstream()
+    dns: reserved.Dns = reserved.Dns()
+    discovery: reserved.Discovery = reserved.Discovery()
+    trust: reserved.Trust = reserved.Trust()
+    failover: reserved.Failover = reserved.Failover()
+    relocation: reserved.Relocation = reserved.Relocation()
+    catalogs: reserved.Catalogs = reserved.Catalogs()
+    boundary: reserved.Boundary = reserved.Boundary()
+    clients: reserved.Clients = reserved.Clients()
+    egress: reserved.Egress = reserved.Egress()
+    forward: sections.Forward = sections.Forward()
+    sites: tuple[sections.Site, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        hosts = {self.listen.host, self.admin.host}
+        if 0 < self.listen.port == self.admin.port and (len(hosts) == 1 or hosts & _EVERY_ADDRESS):
+            raise reason(f"{self.admin.port} is listen.port too; the two ports must differ", "admin", "port")
+        patterns = [pattern for site in self.sites for pattern in site.hosts]
+        repeated = sorted({pattern for pattern in patterns if patterns.count(pattern) > 1})
+        if repeated:
+            raise reason(f"each host once; repeated: {', '.join(repeated)}", "sites")
+        return self
+
+    @property
+    def not_in_force(self) -> tuple[str, ...]:
+        """Dotted keys that differ from their default although this version does not act on them."""
+        sections = (_differing(getattr(self, name), name) for name in NOT_IN_FORCE)
+        guarded = (
+            f"sites[{n}].boundary" for n, site in enumerate(self.sites) if site.boundary not in (None, "off")
+        )
+        return (*(key for keys in sections for key in keys), *guarded)
+
+
+def _differing(section: Section, path: str) -> Iterator[str]:
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            yield from _differing(value, f"{path}.{name}")
+        elif value != field.default:
+            yield f"{path}.{name}"
