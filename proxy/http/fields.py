@@ -6,6 +6,7 @@ char stands for one octet or one decoded character as the border delivered it. O
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 # RFC 9110 §7.6.1 and the fields that predate it; none of them describes the representation.
@@ -23,6 +24,9 @@ HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_QUOTED_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
 
 
 class Fields:
@@ -95,11 +99,18 @@ def end_to_end(fields: Fields) -> Fields:
     return fields.without(HOP_BY_HOP | named)
 
 
+def is_token(text: str) -> bool:
+    """Whether `text` is a token (§5.6.2), as field names and directive names are."""
+    return _TOKEN.fullmatch(text) is not None
+
+
 def split_list(value: str) -> list[str]:
-    """The non-empty elements of a comma-separated list; commas inside quoted strings do not split (§5.6.1)."""
-    if '"' not in value:
-        return [element for part in value.split(",") if (element := part.strip(" \t"))]
-    return _split_quoted(value)
+    """The non-empty elements of a comma-separated list; commas inside quoted strings do not split (§5.6.1).
+
+    A quote that is never closed begins no quoted string, so it hides no element.
+    """
+    parts = _split_quoted(value) if '"' in value else value.split(",")
+    return [element for part in parts if (element := part.strip(" \t"))]
 
 
 def _split_quoted(value: str) -> list[str]:
@@ -115,19 +126,11 @@ def _split_quoted(value: str) -> list[str]:
         elif char == "," and not quoted:
             elements.append(value[start:position])
             start = position + 1
-    elements.append(value[start:])
-    return [element for part in elements if (element := part.strip(" \t"))]
+    rest = value[start:]
+    return elements + (rest.split(",") if quoted else [rest])
 
 
 def unquote(value: str) -> str:
     """The text of a quoted-string, or `value` itself when it is not one (§5.6.4)."""
-    if len(value) < 2 or value[0] != '"' or value[-1] != '"':
-        return value
-    text, escaped = [], False
-    for char in value[1:-1]:
-        if char == "\\" and not escaped:
-            escaped = True
-            continue
-        text.append(char)
-        escaped = False
-    return "".join(text)
+    match = _QUOTED_STRING.fullmatch(value)
+    return value if match is None else _QUOTED_PAIR.sub(r"\1", match[1])

@@ -1,0 +1,85 @@
+"""Purging by generation (contract 4.4): what was fetched before a mark is gone, or stale, without a search.
+
+Every fetch notes the generation current when it began; a purge raises the generation and marks one scope with it.
+A stored response whose generation is below the mark of any of its scopes was produced from data fetched before
+that purge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from proxy.caching.stored import StoredResponse
+from proxy.http.targets import Target, parse_target
+
+EVERYTHING = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One purge: the generation it began, when, and whether it only marks stale."""
+
+    generation: int
+    at: float
+    soft: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """No purge touches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """A purge came after its fetch began."""
+
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedStale:
+    """Soft purges came after its fetch began, the first of them at `at`."""
+
+    at: float
+
+
+Standing = Valid | Purged | MarkedStale
+
+
+def uri_scope(uri: str) -> str:
+    """The scope of one target URI, every variant of it."""
+    return f"uri:{uri}"
+
+
+def host_scope(authority: str) -> str:
+    """The scope of a host: `example.com` means every port, `example.com:8443` one."""
+    return f"host:{authority}"
+
+
+def tag_scope(tag: str) -> str:
+    """The scope of a purge tag."""
+    return f"tag:{tag}"
+
+
+def scopes(target: Target, tags: tuple[str, ...]) -> Iterator[str]:
+    """Every scope a response of `target` with `tags` falls under."""
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    yield EVERYTHING
+    yield uri_scope(target.uri)
+    yield host_scope(host)
+    yield host_scope(f"{host}:{target.port}")
+    yield from map(tag_scope, tags)
+
+
+def standing(stored: StoredResponse, marks: Mapping[str, Mark]) -> Standing:
+    """What the purges in `marks` make of `stored`. A hard purge outweighs soft ones."""
+    stale_since: float | None = None
+    for scope in scopes(parse_target(stored.uri), stored.tags):
+        mark = marks.get(scope)
+        if mark is None or mark.generation <= stored.generation:
+            continue
+        if not mark.soft:
+            return Purged(scope)
+        stale_since = mark.at if stale_since is None else min(stale_since, mark.at)
+    return Valid() if stale_since is None else MarkedStale(stale_since)

@@ -1,0 +1,198 @@
+"""What the engine needs of the world: protocols, their values and the errors that come out of them.
+
+An implementer raises only the family named here; everything else is a fault of the adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from proxy.caching.freshness import Exchange
+from proxy.caching.generations import Mark
+from proxy.caching.stored import StoredResponse
+from proxy.http.fields import Fields
+from proxy.http.messages import Request, ResponseHead
+
+Clock = Callable[[], float]
+"""Unix seconds."""
+
+Body = AsyncIterator[bytes] | bytes | None
+"""A request body: whole, streamed once, or none."""
+
+Interim = Callable[[ResponseHead], None]
+"""Told of each 1xx response (RFC 9110 §15.2) before the final one."""
+
+
+class OriginFault(StrEnum):
+    """How an origin failed; the values are problem slugs."""
+
+    UNREACHABLE = "origin-unreachable"
+    TIMEOUT = "origin-timeout"
+    INVALID_RESPONSE = "origin-invalid-response"
+    DENIED = "egress-denied"
+    OVERLOADED = "overloaded"
+
+
+class OriginUnavailable(Exception):
+    """The origin gave no usable response. `detail` is fit for clients: no address, path or secret in it."""
+
+    def __init__(self, fault: OriginFault, detail: str) -> None:
+        super().__init__(detail)
+        self.fault = fault
+        self.detail = detail
+
+
+class StoreUnavailable(Exception):
+    """The persistent store failed or took too long; the request goes on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A body grew past the limit; `read` is what had come until then, the rest follows in `chunks`."""
+
+    read: bytes
+
+
+class OriginResponse(Protocol):
+    """A response whose head has arrived."""
+
+    @property
+    def head(self) -> ResponseHead:
+        """All fields as received, hop-by-hop ones included."""
+        ...
+
+    @property
+    def exchange(self) -> Exchange:
+        """When the request was sent and the head received."""
+        ...
+
+    async def read(self, max_bytes: int) -> bytes | Overflow:
+        """The whole body, or an `Overflow`. Raises OriginUnavailable when it is cut short or overdue."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body, or what of it has not been read. Raises OriginUnavailable when it is cut short."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection; harmless when the body was read to its end."""
+        ...
+
+
+class ByteStream(Protocol):
+    """One end of a tunnel."""
+
+    async def read(self) -> bytes:
+        """Some bytes, empty at the end. Raises OSError when the connection is lost."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send `data`, waiting while the peer reads slowly. Raises OSError when the connection is lost."""
+        ...
+
+    def write_eof(self) -> None:
+        """Nothing more follows from this side; the other direction goes on."""
+        ...
+
+    def close(self) -> None:
+        """End both directions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """The origin switched protocols (RFC 9110 §7.8)."""
+
+    head: ResponseHead
+    stream: ByteStream
+
+
+class Origin(Protocol):
+    """The network. Every call is bounded in time, size and address by the adapter's own limits."""
+
+    async def fetch(
+        self, request: Request, body: Body = None, interim: Interim | None = None
+    ) -> OriginResponse:
+        """Send `request` as it is. Redirects are not followed. Raises OriginUnavailable."""
+        ...
+
+    async def upgrade(self, request: Request) -> Upgraded | OriginResponse:
+        """Send `request` with its Upgrade field. Raises OriginUnavailable."""
+        ...
+
+    async def connect(self, host: str, port: int) -> ByteStream:
+        """A connection for a CONNECT tunnel. Raises OriginUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Close every idle connection."""
+        ...
+
+
+class Store(Protocol):
+    """Where stored responses outlive the process. Every method may raise StoreUnavailable."""
+
+    async def find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
+        """The variants under `key` that `request` may select, newest last; empty when there are none."""
+        ...
+
+    async def put(self, key: str, stored: StoredResponse) -> None:
+        """Publish `stored` under `key`, then remove what it replaces."""
+        ...
+
+    async def remove(self, key: str) -> int:
+        """Remove every variant under `key`; how many there were."""
+        ...
+
+    async def close(self) -> None:
+        """Release files and connections."""
+        ...
+
+
+class Generations(Protocol):
+    """Purge marks, durable (see caching.generations)."""
+
+    @property
+    def latest(self) -> int:
+        """The generation a fetch that starts now belongs to."""
+        ...
+
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """The newest mark of each scope."""
+        ...
+
+    def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
+        """Begin a new generation and mark `scopes` with it; durable when this returns."""
+        ...
+
+
+class Observer(Protocol):
+    """Told what happened, for metrics. Never raises, never waits."""
+
+    def upstream(self, reason: str, result: str, seconds: float) -> None:
+        """A request to an origin ended."""
+        ...
+
+    def collapsed(self) -> None:
+        """A request waited for another's fill."""
+        ...
+
+    def refreshed(self, result: str) -> None:
+        """A background refresh ended."""
+        ...
+
+    def store_operation(self, tier: str, operation: str, seconds: float) -> None:
+        """A store answered."""
+        ...
+
+    def store_error(self, tier: str, operation: str) -> None:
+        """A store failed or was too slow."""
+        ...
+
+    def evicted(self, tier: str, reason: str, count: int) -> None:
+        """Stored responses left a tier."""
+        ...
