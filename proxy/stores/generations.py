@@ -1,0 +1,187 @@
+"""Purge marks, in memory or in a file of their own (contract 4.4; see caching.generations for what they mean).
+
+A generation is the purge's time in microseconds, raised where needed to stay above the one before. So a mark that
+is made now outranks every response stored until now, also when the marks made earlier are lost: a lost file is
+answered by marking everything.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from proxy.caching.generations import EVERYTHING, Mark
+from proxy.caching.stored import MAX_KEEP
+from proxy.ports import StoreUnavailable
+from proxy.stores.files import set_aside
+
+MAX_MARKS = 100_000
+SCHEMA = 1
+_BUSY_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class MemoryGenerations:
+    """Marks that end with the process, as the responses in memory do."""
+
+    def __init__(self) -> None:
+        self._latest = 0
+        self._marks: dict[str, Mark] = {}
+
+    @property
+    def latest(self) -> int:
+        """The generation a fetch that starts now belongs to."""
+        return self._latest
+
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """The newest mark of each scope."""
+        return MappingProxyType(self._marks)
+
+    def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
+        """Begin a new generation and mark `scopes` with it; `now` in Unix seconds."""
+        generation = max(self._latest + 1, int(now * 1_000_000))
+        self.absorb((scope, Mark(generation, now, soft)) for scope in scopes)
+        self._latest = generation
+        if len(self._marks) > MAX_MARKS:
+            self._marks = _folded(self._marks)
+
+    def absorb(self, marks: Iterable[tuple[str, Mark]]) -> None:
+        """Add marks made elsewhere."""
+        for scope, mark in marks:
+            self._marks[scope] = _combined(self._marks.get(scope), mark)
+            self._latest = max(self._latest, mark.generation)
+
+
+def _combined(one: Mark | None, other: Mark) -> Mark:
+    """A scope has one mark. A soft purge after a hard one purges what lies between, rather than revive the rest."""
+    if one is None:
+        return other
+    newest = max(one, other, key=lambda mark: mark.generation)
+    return Mark(newest.generation, newest.at, one.soft and other.soft)
+
+
+def _folded(marks: Mapping[str, Mark]) -> dict[str, Mark]:
+    """The older half as one mark on everything: purges more than was asked, never less."""
+    ordered = sorted(marks.items(), key=lambda item: item[1].generation)
+    kept = dict(ordered[len(ordered) // 2 :])
+    for _, mark in ordered[: len(ordered) // 2]:
+        kept[EVERYTHING] = _combined(kept.get(EVERYTHING), mark)
+    return kept
+
+
+class SqliteGenerations:
+    """Marks in the file `path`, for the persistent store `cache`, which must not have been opened before.
+
+    Lost or damaged marks purge everything in `cache`. A file that cannot be opened does so too, for this process,
+    and is tried again at every purge.
+    """
+
+    def __init__(self, path: Path, cache: Path, now: float) -> None:
+        self._path = path
+        self._cache = cache
+        self._memory = MemoryGenerations()
+        self._file: sqlite3.Connection | None = None
+        try:
+            self._attach(now)
+        except StoreUnavailable as error:
+            _log.warning("purge marks cannot be kept (%s): stored responses are not used", error)
+            self._memory.mark((EVERYTHING,), now, soft=False)
+
+    @property
+    def latest(self) -> int:
+        """The generation a fetch that starts now belongs to."""
+        return self._memory.latest
+
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """The newest mark of each scope."""
+        return self._memory.marks
+
+    def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
+        """Begin a new generation, durable at return. Raises StoreUnavailable when this process alone knows it."""
+        held = len(self._memory.marks)
+        self._memory.mark(scopes, now, soft=soft)
+        if self._file is None:
+            self._attach(now)
+            return
+        is_folded = len(self._memory.marks) < held
+        try:
+            self._save(self._file, None if is_folded else scopes)
+        except sqlite3.Error as error:
+            raise StoreUnavailable(type(error).__name__) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _attach(self, now: float) -> None:
+        """Open the file, add its marks to those in memory and the other way round."""
+        try:
+            file, marks = self._opened()
+            if marks is None and self._cache.exists():
+                self._memory.mark((EVERYTHING,), now, soft=False)
+            # A mark older than any stored response can be has nothing left to purge.
+            self._memory.absorb(item for item in marks or () if item[1].at >= now - MAX_KEEP)
+            self._save(file, None)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(type(error).__name__) from error
+        self._file = file
+
+    def _opened(self) -> tuple[sqlite3.Connection, list[tuple[str, Mark]] | None]:
+        """The file and its marks, None when it has just been made."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return _load(self._path)
+        except sqlite3.OperationalError:
+            raise  # locked, missing folder, read-only: nothing is known to be wrong with the content
+        except sqlite3.DatabaseError:
+            _log.warning("purge marks are unreadable and set aside: everything stored is purged")
+            set_aside(self._path)
+            return _load(self._path)
+
+    def _save(self, file: sqlite3.Connection, scopes: Iterable[str] | None) -> None:
+        """Write the marks of `scopes`; with None write every mark, and nothing else stays."""
+        marks = self._memory.marks
+        rows = [
+            (scope, mark.generation, mark.at, mark.soft)
+            for scope, mark in (marks.items() if scopes is None else ((s, marks[s]) for s in scopes))
+        ]
+        with file:
+            if scopes is None:
+                file.execute("DELETE FROM marks")
+            file.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", rows)
+
+
+def _load(path: Path) -> tuple[sqlite3.Connection, list[tuple[str, Mark]] | None]:
+    file = sqlite3.connect(path, timeout=_BUSY_SECONDS)
+    try:
+        return file, _read(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _read(file: sqlite3.Connection) -> list[tuple[str, Mark]] | None:
+    """Every mark, or None after making the table. Raises sqlite3.DatabaseError for another schema or damage."""
+    file.execute("PRAGMA journal_mode=WAL")
+    file.execute("PRAGMA synchronous=NORMAL")
+    [version] = file.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        file.execute(
+            "CREATE TABLE marks (scope TEXT PRIMARY KEY, generation INTEGER NOT NULL, at REAL NOT NULL,"
+            " soft INTEGER NOT NULL) WITHOUT ROWID"
+        )
+        file.execute(f"PRAGMA user_version={SCHEMA}")
+        return None
+    [verdict] = file.execute("PRAGMA quick_check(1)").fetchone()
+    if version != SCHEMA or verdict != "ok":
+        raise sqlite3.DatabaseError("another schema or damaged")
+    rows = file.execute("SELECT scope, generation, at, soft FROM marks")
+    return [(scope, Mark(generation, at, bool(soft))) for scope, generation, at, soft in rows]

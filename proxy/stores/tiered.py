@@ -1,0 +1,209 @@
+"""The two tiers as one: memory answers, the persistent store behind it outlives the process.
+
+Purge marks are applied to everything on its way out and in. What is known to outrank every mark is told by its
+generation alone, so the usual hit costs one look-up and one comparison.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from proxy.caching.generations import MarkedStale, Purged, standing
+from proxy.caching.reuse import select
+from proxy.caching.stored import StoredResponse
+from proxy.http.fields import Fields
+from proxy.ports import Clock, Generations, Observer, StoreUnavailable
+from proxy.stores.behind import WriteBehind
+from proxy.stores.guard import Guard
+from proxy.stores.memory import Memory
+from proxy.stores.shared import Shared
+from proxy.stores.variants import VariantStore, variant_of
+
+MEMORY = "l1"
+PURGED = "purged"
+UNAVAILABLE = "store-unavailable"
+# Nobody waits for a write, so it may take longer than a read before it counts as failed.
+WRITE_PATIENCE = 10
+CLOSE_SECONDS = 5.0
+
+
+class _Behind:
+    """The persistent tier: the store with its guard, its queue and the look-ups under way."""
+
+    def __init__(self, store: VariantStore, observer: Observer, clock: Clock, operation_timeout: float) -> None:
+        self.store = store
+        self.guard = Guard(observer, clock)
+        self.writes = WriteBehind(store, self.guard, observer, operation_timeout * WRITE_PATIENCE)
+        self.timeout = operation_timeout
+        self._lookups: Shared[tuple[str, Fields], tuple[StoredResponse, ...]] = Shared()
+        self._removals = 0
+
+    async def find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
+        """As Store.find, with waiting writes applied; empty when the store is unavailable."""
+        return await self._lookups.call((key, request), lambda: self._find(key, request))
+
+    async def _find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
+        removals = self._removals
+        found: tuple[StoredResponse, ...] = ()
+        if not self.writes.hides(key):
+            with suppress(StoreUnavailable):
+                found = await self.guard.call("find", self.store.find(key, request), self.timeout)
+        # What was removed while it was being read must not come back; a look-up in vain costs little.
+        return self.writes.applied(key, found if removals == self._removals else ())
+
+    async def variants(self, key: str) -> tuple[StoredResponse, ...]:
+        """Everything under `key`, with waiting writes applied; empty when the store is unavailable."""
+        found: tuple[StoredResponse, ...] = ()
+        with suppress(StoreUnavailable):
+            found = await self.guard.call("variants", self.store.variants(key), self.timeout)
+        return self.writes.applied(key, found)
+
+    def remove(self, key: str) -> None:
+        self._removals += 1
+        self.writes.remove(key)
+
+    def discard(self, key: str, stored: StoredResponse) -> None:
+        self._removals += 1
+        self.writes.discard(key, stored)
+
+    async def close(self) -> None:
+        await self.writes.close(CLOSE_SECONDS)
+        await self.guard.close()
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.store.close()
+
+
+class Tiered:
+    """Memory over an optional persistent store. No method fails because the store does."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        store: VariantStore | None,
+        generations: Generations,
+        observer: Observer,
+        clock: Clock,
+        operation_timeout: float,
+    ) -> None:
+        self._memory = memory
+        self._generations = generations
+        self._observer = observer
+        self._clock = clock
+        self._behind = None if store is None else _Behind(store, observer, clock, operation_timeout)
+
+    def peek(self, key: str) -> tuple[StoredResponse, ...]:
+        """The variants under `key` in memory, newest last, purges applied."""
+        variants = self._memory.get(key, self._clock())
+        latest = self._generations.latest
+        for stored in variants:
+            if stored.generation < latest:
+                return self._rejudged(key, variants)
+        return variants
+
+    async def find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
+        """The variants under `key`; the persistent store is asked when none in memory suits `request`."""
+        variants = self.peek(key)
+        if self._behind is None or select(request, variants) is not None:
+            return variants
+        found = await self._behind.find(key, request)
+        return self._admitted(key, found) if found else self.peek(key)
+
+    def put(self, key: str, stored: StoredResponse) -> bool:
+        """Hold `stored` in place of its variant; False when a purge came after its fetch began."""
+        current = self._current(stored)
+        if current is None:
+            return False
+        self._memory.put(key, current, self._clock())
+        if self._behind is not None:
+            self._behind.writes.put(key, current)
+        return True
+
+    def remove(self, key: str) -> int:
+        """Forget every variant under `key`; how many were in memory."""
+        if self._behind is not None:
+            self._behind.remove(key)
+        return self._memory.remove(key)
+
+    def discard(self, key: str, stored: StoredResponse) -> None:
+        """Forget `stored`; in memory, not a response that has replaced it."""
+        self._memory.discard(key, stored)
+        if self._behind is not None and not self._holds_other(key, stored):
+            self._behind.discard(key, stored)
+
+    async def count(self, key: str) -> int:
+        """How many usable variants either tier holds under `key`."""
+        variants = {variant_of(stored) for stored in self.peek(key)}
+        if self._behind is not None:
+            now = self._clock()
+            behind = await self._behind.variants(key)
+            usable = (stored for stored in behind if stored.keep_until >= now and self._current(stored))
+            variants.update(map(variant_of, usable))
+        return len(variants)
+
+    def entries(self) -> Iterator[tuple[str, StoredResponse]]:
+        """Every key in memory with each of its responses, purges applied."""
+        for key, stored in self._memory.items():
+            current = self._current(stored)
+            if current is not None:
+                yield key, current
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Why the tiers do less than they should; empty when all is well."""
+        return (UNAVAILABLE,) if self._behind is not None and self._behind.guard.is_open else ()
+
+    async def flush(self) -> None:
+        """Wait until the persistent store holds what was put, or is given a pause."""
+        if self._behind is not None:
+            await self._behind.writes.flush()
+
+    async def close(self) -> None:
+        """Write what waits, within a bound, and close the store."""
+        if self._behind is not None:
+            await self._behind.close()
+
+    def _current(self, stored: StoredResponse) -> StoredResponse | None:
+        """`stored` after every purge there was, None if one of them ended it."""
+        latest = self._generations.latest
+        if stored.generation >= latest:
+            return stored
+        match standing(stored, self._generations.marks):
+            case Purged():
+                return None
+            case MarkedStale(at):
+                stored = stored.marked_stale(at)
+        # Later marks are above `latest`, earlier ones have been applied: the next look need not repeat this.
+        return replace(stored, generation=latest)
+
+    def _rejudged(self, key: str, variants: Iterable[StoredResponse]) -> tuple[StoredResponse, ...]:
+        now = self._clock()
+        purged = self._memory.remove(key)
+        for current in filter(None, map(self._current, variants)):
+            self._memory.put(key, current, now)
+            purged -= 1
+        if purged:
+            self._observer.evicted(MEMORY, PURGED, purged)
+        return self._memory.get(key, now)
+
+    def _admitted(self, key: str, found: Iterable[StoredResponse]) -> tuple[StoredResponse, ...]:
+        """`found` beside what is in memory, which is newer; taken into memory as far as it fits."""
+        now = self._clock()
+        held = self.peek(key)
+        known = {variant_of(stored) for stored in held}
+        new = [
+            current
+            for stored in found
+            if variant_of(stored) not in known
+            and stored.keep_until >= now
+            and (current := self._current(stored)) is not None
+        ]
+        for current in new:
+            self._memory.put(key, current, now)
+        return (*new, *held)
+
+    def _holds_other(self, key: str, stored: StoredResponse) -> bool:
+        return any(variant_of(held) == variant_of(stored) for held in self._memory.get(key, self._clock()))

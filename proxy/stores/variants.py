@@ -1,0 +1,28 @@
+"""What every store agrees on: which responses are the same variant, and what a persistent store can be asked."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from proxy.caching.stored import StoredResponse
+from proxy.ports import Store
+
+Variant = tuple[tuple[str, ...], tuple[str | None, ...]]
+"""Selecting field names and their values in the request (RFC 9111 §4.1)."""
+
+
+def variant_of(stored: StoredResponse) -> Variant:
+    """Of two responses under one key with the same variant, the newer replaces the older."""
+    return stored.vary, stored.selecting
+
+
+class VariantStore(Store, Protocol):
+    """A store that can also list and forget single variants. Every method may raise StoreUnavailable."""
+
+    async def variants(self, key: str) -> tuple[StoredResponse, ...]:
+        """Every variant under `key`, whatever the request, oldest first."""
+        ...
+
+    async def discard(self, key: str, stored: StoredResponse) -> None:
+        """Remove what is held under `key` for the variant of `stored`."""
+        ...

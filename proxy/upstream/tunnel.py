@@ -1,0 +1,90 @@
+"""Raw bytes both ways: over a socket of our own, or over a connection that an origin has switched."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from aiohttp import ClientResponse, StreamReader
+from aiohttp.http import StreamWriter
+
+_CHUNK: Final = 64 * 1024
+
+
+class SocketStream:
+    """A `ports.ByteStream` over a socket."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> bytes:
+        """Some bytes, empty at the end. Raises OSError when the connection is lost."""
+        return await self._reader.read(_CHUNK)
+
+    async def write(self, data: bytes) -> None:
+        """Send `data`, waiting while the peer reads slowly. Raises OSError when the connection is lost."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+    def write_eof(self) -> None:
+        """Nothing more follows from this side."""
+        self._writer.write_eof()
+
+    def close(self) -> None:
+        """End both directions."""
+        self._writer.close()
+
+
+class UpgradedStream:
+    """A `ports.ByteStream` over a connection taken from aiohttp after a 101.
+
+    It gives the connection back to be closed, never to be used again. An origin that ends its direction ends both.
+    """
+
+    def __init__(self, switched: ClientResponse) -> None:
+        connection, loop = switched.connection, asyncio.get_running_loop()
+        assert connection is not None and connection.protocol is not None
+        protocol = connection.protocol
+        # Kept for its own sake too: a response that nobody holds lets go of its connection.
+        self._switched = switched
+        self._transport = protocol.transport
+        self._reader = StreamReader(protocol, _CHUNK, loop=loop)
+        self._writer = StreamWriter(protocol, loop)
+        # Hands over what came behind the 101, too.
+        protocol.set_parser(_Unparsed(self._reader), self._reader)
+
+    async def read(self) -> bytes:
+        """Some bytes, empty at the end."""
+        return await self._reader.readany()
+
+    async def write(self, data: bytes) -> None:
+        """Send `data`, waiting while the origin reads slowly. Raises OSError when the connection is lost."""
+        await self._writer.write(data, drain=False)
+        await self._writer.drain()
+
+    def write_eof(self) -> None:
+        """Nothing more follows from this side. Under TLS, which cannot be half closed here, it ends both."""
+        if self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """End both directions."""
+        self._switched.close()
+        self._reader.feed_eof()
+
+
+class _Unparsed:
+    """What aiohttp's connection takes for a parser of the new protocol: every byte goes to the reader as it is."""
+
+    def __init__(self, reader: StreamReader) -> None:
+        self._reader = reader
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        self._reader.feed_data(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        self._reader.feed_eof()
