@@ -1,0 +1,61 @@
+"""Answers made from the store or by ourselves: the place where a decision becomes fields."""
+
+from __future__ import annotations
+
+from proxy.caching.preconditions import evaluate
+from proxy.caching.serving import CacheStatus, selected_body, served_head, trust_field, ttl
+from proxy.caching.stored import StoredResponse
+from proxy.discovery.classes import DocumentClass
+from proxy.engine.outcome import Complete, Outcome, Refusal, Served
+from proxy.http.messages import Request, ResponseHead
+from proxy.http.problems import Problem
+
+
+def from_store(
+    request: Request,
+    stored: StoredResponse,
+    status: CacheStatus,
+    served: Served,
+    now: float,
+    upstream_seconds: float | None = None,
+) -> Complete:
+    """The stored response as this client asked for it: whole, a range, or "not modified"."""
+    selection = evaluate(request.method, request.fields, stored, now)
+    head = served_head(stored, selection, status, now)
+    if stored.document_class != DocumentClass.OTHER:
+        trust = trust_field(request.target.scheme, stored.exchange.response_time)
+        head = ResponseHead(head.status, head.reason, head.fields.plus(trust))
+    outcome = Outcome(
+        served=served,
+        status=head.status,
+        target=request.target,
+        document_class=stored.document_class,
+        cache_status=status.serialise(),
+        age=int(stored.age(now)),
+        ttl=ttl(stored, now),
+        collapsed=status.collapsed,
+        upstream_seconds=upstream_seconds,
+        detail=status.detail,
+    )
+    return Complete(head, selected_body(stored, selection), outcome)
+
+
+def refusal(
+    request: Request,
+    problem: Problem,
+    status: CacheStatus,
+    document_class: DocumentClass,
+    upstream_seconds: float | None = None,
+) -> Refusal:
+    """`problem` as the answer to `request`."""
+    outcome = Outcome(
+        served=Served.ERROR,
+        status=problem.status,
+        target=request.target,
+        document_class=document_class,
+        cache_status=status.serialise(),
+        collapsed=status.collapsed,
+        upstream_seconds=upstream_seconds,
+        detail=problem.slug.value,
+    )
+    return Refusal(problem, outcome)

@@ -1,0 +1,182 @@
+"""One fill per key (contract 4.3, 4.12, 4.14).
+
+A flight is a task of the proxy, not of the client that caused it: clients wait for its end and may leave. Who
+waits decides again with his own request when it ends; nobody is served bytes that are not stored, except the one
+client for whom an answer that may not be stored is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proxy.caching.stored import StoredResponse
+from proxy.caching.vary import selecting_values
+from proxy.engine.outcome import Complete, Streaming
+from proxy.http.messages import Request
+from proxy.http.problems import Problem
+from proxy.ports import Clock
+
+# Stands between the URI and the selecting values in a flight's key; no URI holds a line break.
+VARIANT_SEPARATOR = "\n"
+# Seconds for which a key that turned out not to be storable lets every request through on its own.
+UNCOLLAPSED_FOR = 60.0
+# Such keys remembered at once; the oldest are forgotten first.
+UNCOLLAPSED_KEYS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The store holds the answer, or would if a purge had not come between. Everybody decides again."""
+
+    stored: StoredResponse
+    forward_status: int
+    upstream_seconds: float
+    kept: bool
+    """Whether it was published; False when a purge overtook it or a 304 withdrew it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotStorable:
+    """An answer for the client that caused the fill alone; the others go on their own."""
+
+    answer: Complete | Streaming
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The origin gave no usable answer; nobody asks again on behalf of those who waited."""
+
+    problem: Problem
+    answer: Complete | None
+    """The origin's own 5xx, to pass on when nothing stale may be served."""
+    upstream_seconds: float
+
+
+FillEnd = Filled | NotStorable | Failed
+
+
+class Flight:
+    """A fill under way. `generation` is the purge generation it began in."""
+
+    def __init__(self, key: str, generation: int, expires_at: float) -> None:
+        self.key = key
+        self.generation = generation
+        self.expires_at = expires_at
+        self.task: asyncio.Task[FillEnd] | None = None
+        self.is_awaited_by_leader = False
+
+    async def end(self) -> FillEnd:
+        """Wait for the end; being cancelled leaves the fill alone."""
+        assert self.task is not None
+        return await asyncio.shield(self.task)
+
+
+def release(end: FillEnd) -> None:
+    """Let go of an answer that nobody is left to take."""
+    if isinstance(end, NotStorable) and isinstance(end.answer, Streaming):
+        end.answer.response.close()
+
+
+def flight_key(request: Request, variants: Sequence[StoredResponse]) -> str:
+    """The target URI, with the selecting values where the newest stored response says which fields select."""
+    uri = request.target.uri
+    if not variants:
+        return uri
+    vary = max(variants, key=lambda stored: stored.born).vary
+    if not vary:
+        return uri
+    return f"{uri}{VARIANT_SEPARATOR}{vary!r}{selecting_values(vary, request.fields)!r}"
+
+
+class Flights:
+    """The fills under way, and the keys that are not worth waiting for."""
+
+    def __init__(self, clock: Clock, lease: float) -> None:
+        self._clock = clock
+        self._lease = lease
+        self._flights: dict[str, Flight] = {}
+        self._tasks: set[asyncio.Task[FillEnd]] = set()
+        self._uncollapsed: OrderedDict[str, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def joinable(self, key: str, generation: int) -> Flight | None:
+        """The flight whose end will serve a request made now; one begun before the last purge will not."""
+        flight = self._flights.get(key)
+        if flight is None or flight.generation != generation or flight.expires_at <= self._clock():
+            return None
+        return flight
+
+    def start(
+        self,
+        key: str,
+        generation: int,
+        fill: Callable[[], Coroutine[Any, Any, FillEnd]],
+        *,
+        led: bool,
+        shared: bool = True,
+    ) -> Flight:
+        """Begin a fill under `key`. `led`: a client waits that may take an answer which cannot be stored.
+
+        Without `shared` nobody can join it and nothing is remembered of how it ends.
+        """
+        flight = Flight(key, generation, self._clock() + self._lease)
+        flight.is_awaited_by_leader = led
+        if shared:
+            self._flights[key] = flight
+        task = asyncio.get_running_loop().create_task(fill())
+        flight.task = task
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._ended(flight, done))
+        return flight
+
+    def _ended(self, flight: Flight, task: asyncio.Task[FillEnd]) -> None:
+        self._tasks.discard(task)
+        shared = self._flights.get(flight.key) is flight
+        if shared:
+            del self._flights[flight.key]
+        if task.cancelled() or task.exception() is not None:
+            return
+        if shared and isinstance(task.result(), NotStorable):
+            self._remember(flight.key)
+        if not flight.is_awaited_by_leader:
+            release(task.result())
+
+    def abandon(self, flight: Flight) -> None:
+        """The client that led `flight` is gone; what may be stored still will be."""
+        flight.is_awaited_by_leader = False
+        if flight.task is not None and flight.task.done() and not flight.task.cancelled():
+            release(flight.task.result())
+
+    def is_uncollapsed(self, key: str) -> bool:
+        """Whether `key` lately gave an answer that may not be stored, so that nobody should wait for it."""
+        until = self._uncollapsed.get(key)
+        if until is None:
+            return False
+        if until <= self._clock():
+            del self._uncollapsed[key]
+            return False
+        return True
+
+    def _remember(self, key: str) -> None:
+        self._uncollapsed[key] = self._clock() + UNCOLLAPSED_FOR
+        self._uncollapsed.move_to_end(key)
+        if len(self._uncollapsed) > UNCOLLAPSED_KEYS:
+            self._uncollapsed.popitem(last=False)
+
+    def is_busy(self, uri: str) -> bool:
+        """Whether a fill of any variant of `uri` is under way."""
+        return any(key == uri or key.startswith(uri + VARIANT_SEPARATOR) for key in self._flights)
+
+    async def close(self, timeout: float) -> None:
+        """Let fills under way finish for `timeout` seconds, then cancel the rest."""
+        if self._tasks:
+            _, late = await asyncio.wait(set(self._tasks), timeout=timeout)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)

@@ -1,0 +1,181 @@
+"""What an operator asks of the engine: purge, refresh, explain, list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from proxy.caching.directives import parse_request_directives
+from proxy.caching.generations import (
+    EVERYTHING,
+    host_scope,
+    scopes,
+    tag_scope,
+    uri_scope,
+)
+from proxy.caching.reuse import select
+from proxy.caching.stored import StoredResponse
+from proxy.engine.collapse import Flights, flight_key
+from proxy.engine.explanation import explanation, summary
+from proxy.engine.holdoff import HoldOffs
+from proxy.engine.refresh import Refresher
+from proxy.engine.settings import EngineSettings, Rules
+from proxy.http.fields import Fields
+from proxy.http.messages import Request
+from proxy.http.targets import Target, parse_authority, parse_target
+from proxy.ports import Clock, Generations
+from proxy.stores.tiered import Tiered
+
+
+@dataclass(frozen=True, slots=True)
+class ByUri:
+    """One target URI with all its variants."""
+
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByHost:
+    """A host: `example.com` on every port, `example.com:8443` on one (§14.17)."""
+
+    authority: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByTag:
+    """Everything that carries a purge tag."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """The whole cache."""
+
+
+NO_FIELDS = Fields()
+
+Scope = ByUri | ByHost | ByTag | Everything
+
+
+class Control:
+    """The engine as an operator sees it. Malformed URLs and hosts raise MalformedTarget."""
+
+    def __init__(
+        self,
+        store: Tiered,
+        flights: Flights,
+        holdoffs: HoldOffs,
+        refresher: Refresher,
+        generations: Generations,
+        rules: Rules,
+        clock: Clock,
+        settings: EngineSettings,
+    ) -> None:
+        self._store = store
+        self._flights = flights
+        self._holdoffs = holdoffs
+        self._refresher = refresher
+        self._generations = generations
+        self._rules = rules
+        self._clock = clock
+        self._settings = settings
+
+    async def purge(self, scope: Scope, *, soft: bool) -> int:
+        """Mark `scope` purged: exact and durable when this returns, whatever is in which tier.
+
+        The count is of what is known to be affected: in memory, and for one URI in the store too.
+        """
+        name = scope_name(scope)
+        affected = [stored for stored in self._held() if name in scopes(parse_target(stored.uri), stored.tags)]
+        purged = len(affected)
+        if isinstance(scope, ByUri):
+            purged = max(purged, await self._store.count(parse_target(scope.uri).uri))
+        self._generations.mark((name,), self._clock(), soft=soft)
+        if not soft:
+            for uri in {stored.uri for stored in affected}:
+                self._discard(uri)
+            if isinstance(scope, ByUri):
+                self._store.remove(parse_target(scope.uri).uri)
+        return purged
+
+    def _discard(self, uri: str) -> None:
+        """Reading applies the marks; what was purged leaves memory."""
+        self._store.peek(uri)
+
+    async def refresh_uri(self, uri: str) -> bool:
+        """Start a refresh of `uri` behind the scenes; False when one is under way or held off."""
+        target = parse_target(uri)
+        variants = await self._store.find(target.uri, NO_FIELDS)
+        stored = variants[-1] if variants else None
+        return self._refresh(target, stored)
+
+    async def refresh_host(self, authority: str) -> int:
+        """Refresh everything of a host that memory holds; how many refreshes began."""
+        name = host_scope(_canonical_authority(authority))
+        held = [stored for stored in self._held() if name in scopes(parse_target(stored.uri), ())]
+        return sum(self._refresh(parse_target(stored.uri), stored) for stored in held)
+
+    def _refresh(self, target: Target, stored: StoredResponse | None) -> bool:
+        names = () if stored is None else zip(stored.vary, stored.selecting, strict=True)
+        fields = Fields((name, value) for name, value in names if value is not None)
+        request = Request("GET", target, fields)
+        key = flight_key(request, () if stored is None else (stored,))
+        return self._refresher.start(request, stored, key)
+
+    def _held(self) -> Iterator[StoredResponse]:
+        return iter([stored for _, stored in self._store.entries()])
+
+    async def explain(self, uri: str, fields: Fields = NO_FIELDS) -> dict[str, object]:
+        """How a GET for `uri` with `fields` would be answered now, and the arithmetic behind it."""
+        request = Request("GET", parse_target(uri), fields)
+        variants = await self._store.find(request.target.uri, fields)
+        now = self._clock()
+        told = explanation(
+            request,
+            parse_request_directives(fields),
+            variants,
+            select(fields, variants),
+            self._generations.marks,
+            self._settings.outage_stale,
+            self._rules.of(request.target).document_class,
+            now,
+        )
+        key = flight_key(request, variants)
+        held_off = self._holdoffs.get(key)
+        flight = self._flights.joinable(key, self._generations.latest)
+        told["flight"] = None if flight is None else {"generation": flight.generation}
+        told["hold_off"] = None if held_off is None else {"failures": held_off.failures, "until": held_off.until}
+        return told
+
+    def entries(self, host: str | None, limit: int) -> list[dict[str, object]]:
+        """What memory holds, at most `limit` stored responses, of one host or of all."""
+        now = self._clock()
+        name = None if host is None else host_scope(_canonical_authority(host))
+        listed: list[dict[str, object]] = []
+        for stored in self._held():
+            if name is None or name in scopes(parse_target(stored.uri), ()):
+                listed.append(summary(stored, now))
+                if len(listed) >= limit:
+                    break
+        return listed
+
+
+def scope_name(scope: Scope) -> str:
+    """The generation scope of a purge. Raises MalformedTarget."""
+    match scope:
+        case ByUri(uri):
+            return uri_scope(parse_target(uri).uri)
+        case ByHost(authority):
+            return host_scope(_canonical_authority(authority))
+        case ByTag(tag):
+            return tag_scope(tag)
+        case Everything():
+            return EVERYTHING
+
+
+def _canonical_authority(authority: str) -> str:
+    """`authority` as `caching.generations.scopes` spells it: with its port only where one was given."""
+    host, port = parse_authority(authority, 0)
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"{bracketed}:{port}" if port else bracketed

@@ -1,0 +1,102 @@
+"""Requests that no stored response can answer: passed on as they are, their effects on the store noted."""
+
+from __future__ import annotations
+
+from proxy.caching.generations import uri_scope
+from proxy.caching.invalidation import invalidated_uris
+from proxy.caching.reuse import Forward, select
+from proxy.caching.serving import CacheStatus
+from proxy.caching.validation import update_from_head
+from proxy.engine.answers import refusal
+from proxy.engine.collapse import Flights
+from proxy.engine.fill import forwarded, problem_of
+from proxy.engine.outcome import Answer, Served, Streaming, Switched
+from proxy.engine.settings import Rules
+from proxy.http.messages import Request, ResponseHead, received
+from proxy.ports import Body, Clock, Generations, Interim, Observer, Origin, OriginUnavailable, Upgraded
+from proxy.stores.tiered import Tiered
+
+
+class Forwarder:
+    """Passes requests on. An answer to an unsafe one invalidates before it is given (RFC 9111 §4.4)."""
+
+    def __init__(
+        self,
+        origin: Origin,
+        store: Tiered,
+        flights: Flights,
+        generations: Generations,
+        rules: Rules,
+        observer: Observer,
+        clock: Clock,
+    ) -> None:
+        self._origin = origin
+        self._store = store
+        self._flights = flights
+        self._generations = generations
+        self._rules = rules
+        self._observer = observer
+        self._clock = clock
+
+    async def send(
+        self, request: Request, forward: Forward, body: Body = None, interim: Interim | None = None
+    ) -> Answer:
+        """Pass `request` on and its answer back, unbuffered."""
+        started = self._clock()
+        rules = self._rules.of(request.target)
+        try:
+            response = await self._origin.fetch(request, body, interim)
+        except OriginUnavailable as error:
+            return self._refused(request, error, forward, started)
+        head = received(response.head, response.exchange.response_time)
+        await self._note(request, head)
+        seconds = self._clock() - started
+        self._observer.upstream("pass", "passed", seconds)
+        status = CacheStatus(forward=forward, forward_status=head.status)
+        now = self._clock()
+        marked, outcome = forwarded(request, rules, head, status, Served.BYPASS, seconds, now)
+        return Streaming(marked, b"", response, outcome)
+
+    async def upgrade(self, request: Request) -> Answer:
+        """Ask the origin to switch protocols; whatever else it answers is passed back."""
+        started = self._clock()
+        rules = self._rules.of(request.target)
+        try:
+            result = await self._origin.upgrade(request)
+        except OriginUnavailable as error:
+            return self._refused(request, error, Forward.BYPASS, started)
+        seconds = self._clock() - started
+        self._observer.upstream("upgrade", "passed", seconds)
+        head = received(result.head, self._clock())
+        status = CacheStatus(forward=Forward.BYPASS, forward_status=head.status)
+        marked, outcome = forwarded(request, rules, head, status, Served.BYPASS, seconds, self._clock())
+        if isinstance(result, Upgraded):
+            return Switched(result, outcome)
+        return Streaming(marked, b"", result, outcome)
+
+    def _refused(self, request: Request, error: OriginUnavailable, forward: Forward, started: float) -> Answer:
+        seconds = self._clock() - started
+        self._observer.upstream("pass", error.fault, seconds)
+        problem = problem_of(error)
+        status = CacheStatus(forward=forward, detail=problem.slug)
+        return refusal(request, problem, status, self._rules.of(request.target).document_class, seconds)
+
+    async def _note(self, request: Request, head: ResponseHead) -> None:
+        if request.method == "HEAD" and head.status == 200:
+            self._update_from_head(request, head)
+        held = [uri for uri in invalidated_uris(request, head) if await self._may_hold(uri)]
+        if held:
+            self._generations.mark(tuple(map(uri_scope, held)), self._clock(), soft=False)
+            for uri in held:
+                self._store.remove(uri)
+
+    async def _may_hold(self, uri: str) -> bool:
+        """Whether a mark is needed: something is stored, or a fill under way may yet store it."""
+        return self._flights.is_busy(uri) or await self._store.count(uri) > 0
+
+    def _update_from_head(self, request: Request, head: ResponseHead) -> None:
+        uri = request.target.uri
+        stored = select(request.fields, self._store.peek(uri))
+        updated = None if stored is None else update_from_head(stored, head, self._clock())
+        if updated is not None:
+            self._store.put(uri, updated)

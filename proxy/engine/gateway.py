@@ -1,0 +1,283 @@
+"""The story of a request: look up, decide, then serve, refresh, fill or pass on.
+
+`hit` is the seam of the hot path: it answers a fresh hit in memory without awaiting. No await stands between
+reading what is shared (store, flights, hold-offs) and acting on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proxy.caching.directives import RequestDirectives, parse_request_directives
+from proxy.caching.reuse import (
+    Decision,
+    Forward,
+    Hit,
+    Miss,
+    Revalidate,
+    StaleHit,
+    Unsatisfiable,
+    decide,
+    stale_permit,
+)
+from proxy.caching.serving import CacheStatus, ttl
+from proxy.caching.stored import StoredResponse
+from proxy.caching.validation import CLIENT_CONDITIONS, ORIGIN_CONDITIONS
+from proxy.engine.answers import from_store, refusal
+from proxy.engine.collapse import Failed, Filled, FillEnd, Flights, NotStorable, flight_key
+from proxy.engine.fill import Ask, Filler
+from proxy.engine.forwarder import Forwarder
+from proxy.engine.holdoff import HoldOffs
+from proxy.engine.outcome import Answer, Complete, Served
+from proxy.engine.refresh import Refresher
+from proxy.engine.settings import EngineSettings, Rules
+from proxy.http.messages import Request
+from proxy.http.problems import Problem, Slug
+from proxy.ports import Body, Clock, Generations, Interim, Observer
+from proxy.stores.tiered import Tiered
+
+_ONLY_IF_CACHED = Problem(
+    Slug.ONLY_IF_CACHED,
+    "The request says only-if-cached and no stored response may answer it. Ask again without that directive.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One client's request on its way, with what was decided for it."""
+
+    request: Request
+    directives: RequestDirectives
+    key: str
+    forward: Forward
+    stored: StoredResponse | None
+    interim: Interim | None
+
+    @property
+    def is_shareable(self) -> bool:
+        """Whether one answer from the origin can serve it and others alike (contract 4.12)."""
+        return (
+            self.forward is not Forward.REQUEST
+            and not self.directives.no_store
+            and "authorization" not in self.request.fields
+        )
+
+
+class Gateway:
+    """Answers requests for target URIs from the store and the origin."""
+
+    def __init__(
+        self,
+        store: Tiered,
+        filler: Filler,
+        flights: Flights,
+        refresher: Refresher,
+        forwarder: Forwarder,
+        holdoffs: HoldOffs,
+        generations: Generations,
+        rules: Rules,
+        observer: Observer,
+        clock: Clock,
+        settings: EngineSettings,
+    ) -> None:
+        self._store = store
+        self._filler = filler
+        self._flights = flights
+        self._refresher = refresher
+        self._forwarder = forwarder
+        self._holdoffs = holdoffs
+        self._generations = generations
+        self._rules = rules
+        self._observer = observer
+        self._clock = clock
+        self._settings = settings
+
+    def hit(self, request: Request) -> Complete | None:
+        """The answer to a GET or HEAD that memory holds fresh; None when anything else is needed."""
+        variants = self._store.peek(request.target.uri)
+        if not variants or any(name in request.fields for name in ORIGIN_CONDITIONS):
+            return None
+        now = self._clock()
+        decision = decide(request, parse_request_directives(request.fields), variants, now)
+        return self._fresh(request, decision.stored, now) if isinstance(decision, Hit) else None
+
+    async def handle(self, request: Request, body: Body = None, interim: Interim | None = None) -> Answer:
+        """The answer to any request but CONNECT. `interim` is told of 1xx responses on the way."""
+        if "upgrade" in request.fields:
+            return await self._forwarder.upgrade(request)
+        if request.method not in ("GET", "HEAD"):
+            return await self._forwarder.send(request, Forward.METHOD, body, interim)
+        if body is not None or any(name in request.fields for name in ORIGIN_CONDITIONS):
+            return await self._forwarder.send(request, Forward.BYPASS, body, interim)
+        return self.hit(request) or await self._look_up(request, interim)
+
+    async def _look_up(self, request: Request, interim: Interim | None) -> Answer:
+        directives = parse_request_directives(request.fields)
+        uri = request.target.uri
+        variants = self._store.peek(uri)
+        decision = decide(request, directives, variants, self._clock())
+        if isinstance(decision, Miss | Unsatisfiable):
+            variants = await self._store.find(uri, request.fields)
+            decision = decide(request, directives, variants, self._clock())
+        return await self._act(request, directives, variants, decision, interim)
+
+    async def _act(
+        self,
+        request: Request,
+        directives: RequestDirectives,
+        variants: Sequence[StoredResponse],
+        decision: Decision,
+        interim: Interim | None,
+    ) -> Answer:
+        key = flight_key(request, variants)
+        match decision:
+            case Hit(stored):
+                return self._fresh(request, stored, self._clock())
+            case StaleHit(stored):
+                self._refresher.start(request, stored, key)
+                return self._stale(request, stored, Served.SWR, None)
+            case Unsatisfiable():
+                rules = self._rules.of(request.target)
+                status = CacheStatus(detail=_ONLY_IF_CACHED.slug)
+                return refusal(request, _ONLY_IF_CACHED, status, rules.document_class)
+            case Revalidate(stored, forward):
+                return await self._revalidate(_Question(request, directives, key, forward, stored, interim))
+            case Miss(forward):
+                if request.method == "HEAD":
+                    return await self._forwarder.send(request, forward, None, interim)
+                return await self._fill(_Question(request, directives, key, forward, None, interim))
+
+    async def _revalidate(self, question: _Question) -> Answer:
+        request, stored = question.request, question.stored
+        assert stored is not None
+        if request.method == "HEAD":
+            return await self._forwarder.send(request, question.forward, None, question.interim)
+        if self._holdoffs.get(question.key) is not None:
+            permit = self._permit(question)
+            if permit is not None:
+                self._refresher.start(request, stored, question.key)
+                return self._stale(request, stored, Served.SIE, permit)
+        return await self._fill(question)
+
+    def _permit(self, question: _Question) -> str | None:
+        """Why the stored response may stand in for a failing origin; None when it may not."""
+        if question.stored is None:
+            return None
+        outage = self._settings.outage_stale
+        permit = stale_permit(question.stored, question.directives, self._clock(), outage)
+        return permit.value if permit.allows else None
+
+    async def _fill(self, question: _Question) -> Answer:
+        if not question.is_shareable or self._goes_alone(question):
+            return await self._lead(question, shared=False)
+        flight = self._flights.joinable(question.key, self._generations.latest)
+        if flight is None:
+            return await self._lead(question, shared=True)
+        self._observer.collapsed()
+        return await self._follow(question, await flight.end())
+
+    def _goes_alone(self, question: _Question) -> bool:
+        """Keys known not to be storable, and ranges of large bodies, are nobody else's business."""
+        return self._flights.is_uncollapsed(question.key) or self._wants_range(question)
+
+    def _wants_range(self, question: _Question) -> bool:
+        is_gated = self._rules.of(question.request.target).is_gated
+        return question.stored is None and not is_gated and "range" in question.request.fields
+
+    def _sends_conditions(self, question: _Question) -> bool:
+        """The client's own conditions travel only where no stored response could answer them."""
+        if question.stored is not None or self._rules.of(question.request.target).is_gated:
+            return False
+        has_conditions = any(name in question.request.fields for name in CLIENT_CONDITIONS)
+        return has_conditions and self._goes_alone(question)
+
+    async def _lead(self, question: _Question, *, shared: bool) -> Answer:
+        ask = Ask(
+            request=question.request,
+            rules=self._rules.of(question.request.target),
+            generation=self._generations.latest,
+            forward=question.forward,
+            reason="miss" if question.stored is None else "revalidate",
+            stored=question.stored,
+            interim=question.interim,
+            own=self._sends_conditions(question),
+        )
+        flight = self._flights.start(
+            question.key, ask.generation, lambda: self._filler.fill(ask), led=True, shared=shared
+        )
+        try:
+            end = await flight.end()
+        except BaseException:
+            self._flights.abandon(flight)
+            raise
+        return self._ended(question, end, collapsed=False)
+
+    async def _follow(self, question: _Question, end: FillEnd) -> Answer:
+        """What a fill that somebody else caused makes of this request: decide again with its own fields."""
+        if isinstance(end, Failed):
+            return self._ended(question, end, collapsed=True)
+        if isinstance(end, NotStorable):
+            return await self._lead(question, shared=False)
+        variants = (*self._store.peek(question.request.target.uri), end.stored)
+        decision = decide(question.request, question.directives, variants, self._clock())
+        if isinstance(decision, Hit):
+            return self._filled(question, end, decision.stored, collapsed=True)
+        return await self._lead(question, shared=False)
+
+    def _ended(self, question: _Question, end: FillEnd, *, collapsed: bool) -> Answer:
+        if isinstance(end, Failed):
+            return self._failed(question, end, collapsed=collapsed)
+        self._holdoffs.succeeded(question.key)
+        if isinstance(end, NotStorable):
+            return end.answer
+        return self._filled(question, end, end.stored, collapsed=collapsed)
+
+    def _filled(self, question: _Question, end: Filled, stored: StoredResponse, *, collapsed: bool) -> Complete:
+        now = self._clock()
+        status = CacheStatus(
+            forward=question.forward,
+            forward_status=end.forward_status,
+            ttl=ttl(stored, now),
+            stored=end.kept and not collapsed and end.forward_status != 304,
+            collapsed=collapsed,
+        )
+        served = Served.MISS if question.stored is None else Served.EXPIRED
+        if end.forward_status == 304:
+            served = Served.REVALIDATED
+        return from_store(question.request, stored, status, served, now, end.upstream_seconds)
+
+    def _failed(self, question: _Question, end: Failed, *, collapsed: bool) -> Answer:
+        permit = self._permit(question)
+        if permit is not None and question.stored is not None:
+            if not collapsed:
+                self._holdoffs.failed(question.key, self._clock())
+            return self._stale(question.request, question.stored, Served.SIE, permit, end)
+        if end.answer is not None and not collapsed:
+            return end.answer
+        status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=end.problem.slug)
+        document_class = self._rules.of(question.request.target).document_class
+        return refusal(question.request, end.problem, status, document_class, end.upstream_seconds)
+
+    def _fresh(self, request: Request, stored: StoredResponse, now: float) -> Complete:
+        return from_store(request, stored, CacheStatus(hit=True, ttl=ttl(stored, now)), Served.FRESH, now)
+
+    def _stale(
+        self,
+        request: Request,
+        stored: StoredResponse,
+        served: Served,
+        detail: str | None,
+        end: Failed | None = None,
+    ) -> Complete:
+        now = self._clock()
+        if end is None:
+            status = CacheStatus(hit=True, ttl=ttl(stored, now), detail=detail)
+            return from_store(request, stored, status, served, now)
+        status = CacheStatus(
+            forward=Forward.STALE,
+            forward_status=end.answer.head.status if end.answer else None,
+            ttl=ttl(stored, now),
+            detail=detail,
+        )
+        return from_store(request, stored, status, served, now, end.upstream_seconds)

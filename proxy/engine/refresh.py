@@ -1,0 +1,94 @@
+"""Refreshes behind stale answers: one per key, bounded in number, backed off after failure (RFC 5861 §3)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from proxy.caching.reuse import Forward
+from proxy.caching.stored import StoredResponse
+from proxy.caching.validation import ORIGIN_CONDITIONS
+from proxy.engine.collapse import Failed, FillEnd, Flights, release
+from proxy.engine.fill import Ask, Filler
+from proxy.engine.holdoff import HoldOffs
+from proxy.engine.settings import EngineSettings, Rules
+from proxy.http.messages import Request
+from proxy.ports import Clock, Generations, Observer
+
+# Refreshes waiting for a place; beyond it a stale hit starts none and the next one tries again.
+MAX_WAITING = 4096
+
+
+class Refresher:
+    """Starts background fills. A refresh that fails touches no client."""
+
+    def __init__(
+        self,
+        filler: Filler,
+        flights: Flights,
+        holdoffs: HoldOffs,
+        generations: Generations,
+        rules: Rules,
+        observer: Observer,
+        clock: Clock,
+        settings: EngineSettings,
+    ) -> None:
+        self._filler = filler
+        self._flights = flights
+        self._holdoffs = holdoffs
+        self._generations = generations
+        self._rules = rules
+        self._observer = observer
+        self._clock = clock
+        self._places = asyncio.Semaphore(settings.background_refreshes)
+        self._waiting = 0
+        self._inflight = 0
+
+    @property
+    def inflight(self) -> int:
+        """Refreshes that are asking an origin now."""
+        return self._inflight
+
+    def start(self, request: Request, stored: StoredResponse | None, key: str) -> bool:
+        """Refresh `stored` unless that is under way, held off, or too much is waiting."""
+        generation = self._generations.latest
+        if self._holdoffs.holds(key, self._clock()) or self._flights.joinable(key, generation) is not None:
+            return False
+        if self._waiting >= MAX_WAITING:
+            return False
+        ask = Ask(
+            request=as_refresh(request),
+            rules=self._rules.of(request.target),
+            generation=generation,
+            forward=Forward.STALE if stored is not None else Forward.URI_MISS,
+            reason="background",
+            stored=stored,
+        )
+        self._flights.start(key, generation, lambda: self._run(ask, key), led=False)
+        return True
+
+    async def _run(self, ask: Ask, key: str) -> FillEnd:
+        self._waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        self._inflight += 1
+        try:
+            end = await self._filler.fill(ask)
+        finally:
+            self._inflight -= 1
+            self._places.release()
+        if isinstance(end, Failed):
+            self._holdoffs.failed(key, self._clock())
+        else:
+            self._holdoffs.succeeded(key)
+        release(end)
+        self._observer.refreshed("failed" if isinstance(end, Failed) else "done")
+        return end
+
+
+def as_refresh(request: Request) -> Request:
+    """A GET for everybody, made from one client's request: its credentials and wishes stay out."""
+    withheld = (*ORIGIN_CONDITIONS, "authorization", "cookie", "cache-control", "pragma")
+    return replace(request, method="GET", fields=request.fields.without(withheld))

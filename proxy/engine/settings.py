@@ -1,0 +1,73 @@
+"""The engine's limits and what holds for each document class, as values derived once from configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proxy.caching.storing import StoragePolicy
+from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass, DocumentFormat, classify
+from proxy.http.targets import Target
+
+# What a body under a format gate may be coded with: the codings that can be undone to look inside.
+CHECKABLE_CODINGS = frozenset({"gzip", "deflate"})
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Sizes in bytes, durations in seconds, counts as counts."""
+
+    max_body: int = 4 * 2**20
+    max_fields: int = 64 * 2**10
+    background_refreshes: int = 32
+    refresh_backoff: float = 5.0
+    flight_lease: float = 20.0
+    """How long a fill may hold its key: longer than the origin adapter lets any exchange last."""
+    negative_ttl: float = 30.0
+    outage_stale: float = 0.0
+    s_maxage_forbids_stale: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRules:
+    """One document class under the configuration in force."""
+
+    document_class: DocumentClass
+    storage: StoragePolicy
+    max_body: int
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether only documents of a declared format are accepted."""
+        return POLICIES[self.document_class].format is not DocumentFormat.ANY
+
+    @property
+    def checkable(self) -> frozenset[str] | None:
+        """The codings to ask an origin for; None leaves the client's choice."""
+        return CHECKABLE_CODINGS if self.is_gated else None
+
+
+class Rules:
+    """The rules of every class; looked up once per fill."""
+
+    def __init__(self, settings: EngineSettings, policies: Mapping[DocumentClass, ClassPolicy] = POLICIES) -> None:
+        self._rules = {name: _rules(name, policies[name], settings) for name in DocumentClass}
+
+    def of(self, target: Target) -> ClassRules:
+        """The rules for `target`, by the normal form of its path."""
+        return self._rules[classify(target.normal_path)]
+
+
+def _rules(name: DocumentClass, policy: ClassPolicy, settings: EngineSettings) -> ClassRules:
+    negative = policy.negative_lifetime
+    storage = StoragePolicy(
+        document_class=name,
+        lifetime=policy.lifetime,
+        stale_while_revalidate=policy.stale_while_revalidate,
+        stale_if_error=policy.stale_if_error,
+        negative_lifetime=settings.negative_ttl if negative is None else min(negative, settings.negative_ttl),
+        outage_stale=settings.outage_stale,
+        s_maxage_forbids_stale=settings.s_maxage_forbids_stale,
+        mints_etag=name is not DocumentClass.OTHER,
+    )
+    return ClassRules(name, storage, settings.max_body if policy.max_body is None else policy.max_body)
