@@ -1,0 +1,5 @@
+"""`python -m proxy`: the command line."""
+
+from proxy.cli import main
+
+raise SystemExit(main())

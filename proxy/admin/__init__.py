@@ -1,0 +1,12 @@
+"""The admin port (contract 9): health, metrics, and what an operator asks of the cache.
+
+commands     bodies and PURGE requests become scopes
+guards       who may enter; every error as a problem
+page         the start page
+application  the routes
+"""
+
+from proxy.admin.application import build_admin
+from proxy.admin.page import AdminState
+
+__all__ = ["AdminState", "build_admin"]

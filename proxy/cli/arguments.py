@@ -1,0 +1,149 @@
+"""The verbs and flags of the command line, and their help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from proxy import __version__
+
+# Flags of `serve` by the configuration key that each one sets, with its help.
+SERVE_FLAGS: Final = {
+    "listen.host": ("--host", "ADDRESS", "where the data port listens"),
+    "listen.port": ("--port", "N", "the data port; 0 takes a free one"),
+    "admin.host": ("--admin-host", "ADDRESS", "where the admin port listens; off loopback admin.token is needed"),
+    "admin.port": ("--admin-port", "N", "the admin port; 0 takes a free one"),
+    "listen.workers": ("--workers", "N", "worker processes; this version runs one"),
+    "log.level": ("--log-level", "LEVEL", "debug, info, warning or error"),
+    "log.format": ("--log-format", "FORMAT", "json or text"),
+}
+
+_DESCRIPTION: Final = "A caching discovery reverse proxy for fleets of AI agents."
+_EXIT_CODES: Final = """\
+exit codes: 0 fine, 1 negative finding, 2 usage or configuration, 3 network
+
+example:
+  discovery-proxy serve --port 8080
+  curl http://127.0.0.1:8080/https/example.com/.well-known/agent-card.json
+"""
+_CONFIG_HELP: Final = "YAML file; flags and DISCOVERY_PROXY_ variables win over it"
+
+
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """The verb and its flags. Raises SystemExit: 0 after --help or --version, 2 for what is malformed."""
+    return _parser().parse_args(argv)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "discovery-proxy",
+        description=_DESCRIPTION,
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"discovery-proxy {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    _add_serve(verbs)
+    _add_explain(verbs)
+    _add_purge(verbs)
+    _add_refresh(verbs)
+    _add_check_config(verbs)
+    _add_demo(verbs)
+    return parser
+
+
+_Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _add(verbs: _Verbs, name: str, does: str, example: str) -> argparse.ArgumentParser:
+    return verbs.add_parser(
+        name,
+        help=does,
+        description=f"{does[0].upper()}{does[1:]}.",
+        epilog=f"example:\n  discovery-proxy {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _add_serve(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "serve",
+        "run the proxy; SIGTERM drains and stops it, SIGHUP reads the configuration again",
+        "serve --config config.yaml --log-format text",
+    )
+    verb.add_argument("--config", metavar="FILE", help=_CONFIG_HELP)
+    for key, (flag, metavar, does) in SERVE_FLAGS.items():
+        verb.add_argument(flag, dest=key, metavar=metavar, help=f"{does} ({key})")
+
+
+def _add_explain(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "explain",
+        "tell how a URL would be answered now and why; without a running proxy, from its store",
+        "explain https://example.com/.well-known/agent-card.json",
+    )
+    verb.add_argument("url", metavar="URL", help="the URL as an agent would ask for it, http or https")
+    verb.add_argument("--json", action="store_true", help="print the explanation as one JSON value")
+    _add_remote(verb)
+
+
+def _add_purge(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "purge",
+        "remove stored responses from a running proxy",
+        "purge --host example.com --soft",
+    )
+    what = _add_url_or_host(verb, "every stored response of")
+    what.add_argument("--tag", help="every stored response with this tag")
+    what.add_argument("--all", action="store_true", help="everything")
+    verb.add_argument("--soft", action="store_true", help="mark stale instead of removing")
+    _add_remote(verb)
+
+
+def _add_refresh(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "refresh",
+        "have a running proxy fetch stored responses again, in the background",
+        "refresh https://example.com/.well-known/agent-card.json",
+    )
+    _add_url_or_host(verb, "everything in memory of")
+    _add_remote(verb)
+
+
+def _add_check_config(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "check-config",
+        "check a configuration and print what it comes to, secrets masked",
+        "check-config config.yaml",
+    )
+    verb.add_argument("config", nargs="?", metavar="FILE", help=f"{_CONFIG_HELP}; none: the defaults")
+
+
+def _add_demo(verbs: _Verbs) -> None:
+    verb = _add(verbs, "demo", "walk through the whole job against a local internet started for it", "demo --keep")
+    verb.add_argument("--keep", action="store_true", help="leave everything running and print curl lines")
+
+
+def _add_url_or_host(verb: argparse.ArgumentParser, of: str) -> argparse._MutuallyExclusiveGroup:
+    what = verb.add_mutually_exclusive_group(required=True)
+    what.add_argument("url", nargs="?", metavar="URL", help="one URL, every variant of it")
+    what.add_argument("--host", help=f"{of} a host; without a port, on every port")
+    return what
+
+
+def _add_remote(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--via", metavar="ADMIN_URL", help="the admin port to ask (default: the configured one)")
+    verb.add_argument("--config", metavar="FILE", help=f"{_CONFIG_HELP}; it says where the admin port is")
+    verb.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="file with the admin token (default: admin.token, DISCOVERY_PROXY_ADMIN__TOKEN)",
+    )

@@ -1,0 +1,147 @@
+"""What each verb does; each takes its arguments and answers the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from proxy.cli.arguments import SERVE_FLAGS
+from proxy.cli.remote import AdminPort, NothingListens, configured_admin_url, parse_admin_url
+from proxy.cli.report import report
+from proxy.config import Settings, effective_yaml, load
+from proxy.http.targets import MalformedTarget, parse_target
+
+_FINE, _NEGATIVE = 0, 1
+
+
+class Unusable(Exception):
+    """What the user gave cannot be used; the text says why and what would be."""
+
+
+def serve(arguments: Namespace) -> int:
+    """Run the proxy until it is told to stop."""
+    from proxy import server  # the other verbs start without it
+
+    flags = {key: getattr(arguments, key) for key in SERVE_FLAGS}
+
+    def settings() -> Settings:
+        return load(arguments.config, os.environ, flags)
+
+    return server.run(settings(), settings)
+
+
+def explain(arguments: Namespace) -> int:
+    """Tell how a URL would be answered; 1 when nothing is stored for it."""
+    url = _target_uri(arguments.url)
+    settings = load(arguments.config, os.environ, {})
+    try:
+        told = _admin_port(arguments, settings).ask("GET", f"/admin/explain?url={quote(url, safe='')}")
+    except NothingListens as error:
+        if arguments.via is not None:
+            raise
+        told = _explain_offline(settings, url, str(error))
+    print(json.dumps(told, indent=2) if arguments.json else report(told, colour=_may_colour()))
+    return _FINE if told.get("variants") else _NEGATIVE
+
+
+def purge(arguments: Namespace) -> int:
+    """Purge in a running proxy."""
+    answer = _order(arguments, "/admin/purge", {**_scope(arguments), "soft": arguments.soft})
+    print(f"{'marked stale' if arguments.soft else 'purged'}: {answer.get('purged')}")
+    return _FINE
+
+
+def refresh(arguments: Namespace) -> int:
+    """Refresh in a running proxy."""
+    answer = _order(arguments, "/admin/refresh", _scope(arguments))
+    print(f"refreshing: {answer.get('refreshing')}")
+    return _FINE
+
+
+def check_config(arguments: Namespace) -> int:
+    """Print the effective configuration; notes on what has no effect yet go to stderr."""
+    settings = load(arguments.config, os.environ, {})
+    print(effective_yaml(settings), end="")
+    for key in settings.not_in_force:
+        print(f"note: {key} is accepted but not in force in this version", file=sys.stderr)
+    return _FINE
+
+
+def demo(arguments: Namespace) -> int:
+    """Run the demonstration, whose certificates need a package of their own."""
+    try:
+        from proxy.demo import main
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("proxy"):
+            raise
+        raise Unusable(f"the demo needs {error.name}: pip install 'discovery-proxy[demo]'") from None
+    return main(keep=arguments.keep)
+
+
+VERBS: Final[Mapping[str, Callable[[Namespace], int]]] = {
+    "serve": serve,
+    "explain": explain,
+    "purge": purge,
+    "refresh": refresh,
+    "check-config": check_config,
+    "demo": demo,
+}
+
+
+def _order(arguments: Namespace, path: str, body: Mapping[str, object]) -> dict[str, object]:
+    settings = load(arguments.config, os.environ, {})
+    return _admin_port(arguments, settings).ask("POST", path, body)
+
+
+def _scope(arguments: Namespace) -> dict[str, object]:
+    if arguments.url is not None:
+        return {"url": _target_uri(arguments.url)}
+    named = {name: getattr(arguments, name, None) for name in ("host", "tag", "all")}
+    return {name: value for name, value in named.items() if value}
+
+
+def _target_uri(text: str) -> str:
+    try:
+        return parse_target(text).uri
+    except MalformedTarget as error:
+        raise Unusable(f"URL: {error.detail}; give it as https://example.com/path") from None
+
+
+def _admin_port(arguments: Namespace, settings: Settings) -> AdminPort:
+    url = arguments.via or configured_admin_url(settings)
+    if url is None:
+        raise Unusable("admin.port is 0, so the port is not known: name it with --via")
+    try:
+        base = parse_admin_url(url)
+    except MalformedTarget as error:
+        raise Unusable(f"--via: {error.detail}; give it as http://127.0.0.1:9090") from None
+    return AdminPort(base, _read_token(arguments.token_file) or settings.admin.token)
+
+
+def _read_token(path: str | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        token = Path(path).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError):
+        raise Unusable("--token-file: cannot be read as text") from None
+    if not token or not token.isprintable():
+        raise Unusable("--token-file: must hold one token on one line")
+    return token
+
+
+def _explain_offline(settings: Settings, url: str, why: str) -> dict[str, object]:
+    from proxy import server  # only this way of explaining needs it
+
+    print(f"discovery-proxy: {why} Read from its store instead.", file=sys.stderr)
+    return server.explain_offline(settings, url)
+
+
+def _may_colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

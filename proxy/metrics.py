@@ -1,0 +1,200 @@
+"""Prometheus metrics: counted from outcomes and from what the Observer port is told.
+
+No label holds a URL, host, path or anything else a client chooses freely. Sizes that some part keeps anyway
+are asked for at scrape time instead of being pushed.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, disable_created_metrics
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from proxy import __version__
+from proxy.engine.outcome import Outcome, Served
+
+_NAMESPACE: Final = "discovery_proxy"
+# A memory hit takes tenths of a millisecond, an origin at its time limit ten seconds.
+_BUCKETS: Final = (
+    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
+    *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+_SAVED_REQUEST: Final = frozenset({Served.FRESH, Served.SWR})
+_NO_LOOKUP: Final = frozenset({Served.TUNNEL, Served.LOCAL})
+_SAVED_BODY: Final = _SAVED_REQUEST | {Served.SIE, Served.REVALIDATED}
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The numbers that an operator looks at first, since the start of the process; bytes as named."""
+
+    requests: dict[str, int]
+    origin_requests_saved: int
+    bytes_saved: int
+    entries: int
+    entry_bytes: int
+    background_refreshes: int
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """The share of requests answered without waiting for an origin; None before the first request."""
+        counted = {name: count for name, count in self.requests.items() if name not in _NO_LOOKUP}
+        total = sum(counted.values())
+        return sum(counted.get(served, 0) for served in _SAVED_REQUEST) / total if total else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """What one kind of answer adds to, resolved once."""
+
+    requests: Counter
+    duration: Histogram
+    saves_request: bool
+    saves_body: bool
+
+
+class _Gauges(Collector):
+    """Values read when they are scraped."""
+
+    def __init__(
+        self,
+        entries: Callable[[], int],
+        bytes_: Callable[[], int],
+        inflight: Callable[[], int],
+        degraded: Callable[[], bool],
+    ) -> None:
+        self.entries = entries
+        self.bytes = bytes_
+        self.inflight = inflight
+        self.degraded = degraded
+
+    def collect(self) -> Iterator[Metric]:
+        yield _gauge("cache_entries", "Stored responses.", self.entries(), tier="l1")
+        yield _gauge("cache_bytes", "Memory held by stored responses.", self.bytes(), tier="l1")
+        yield _gauge("background_refresh_inflight", "Background refreshes under way.", self.inflight())
+        yield _gauge("store_degraded", "1 while the tier is not used.", int(self.degraded()), tier="l2")
+
+
+class Metrics:
+    """Implements ports.Observer. For one event loop; nothing here waits."""
+
+    def __init__(self, revision: str = "unknown") -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        self._gauges: _Gauges | None = None
+        self._series: dict[tuple[Served, str, int], _Series] = {}
+        self._requests = self._counter("requests", "Requests answered.", "outcome", "class", "code")
+        self._duration = self._histogram("request_duration_seconds", "Time to answer.", "outcome")
+        self._upstream = self._counter("upstream_requests", "Requests to origins.", "reason", "result")
+        self._upstream_seconds = self._histogram("upstream_duration_seconds", "Time of an origin.", "reason")
+        self._collapsed = self._counter("collapsed_requests", "Requests that waited for another's fill.")
+        self._refreshed = self._counter("background_refresh", "Background refreshes ended.", "result")
+        self._evictions = self._counter("cache_evictions", "Responses that left a tier.", "tier", "reason")
+        self._store_errors = self._counter("store_errors", "Store operations failed.", "tier", "op")
+        self._store_seconds = self._histogram("store_op_seconds", "Time of store operations.", "tier", "op")
+        self._bytes_saved = self._counter("bytes_saved", "Body bytes that no origin had to send.")
+        self._requests_saved = self._counter("origin_requests_saved", "Requests that no origin had to answer.")
+        build = {"version": __version__, "revision": revision, "python": platform.python_version()}
+        Info("build", "What is running.", namespace=_NAMESPACE, registry=self._registry).info(build)
+        ProcessCollector(registry=self._registry)
+
+    def served(self, outcome: Outcome, seconds: float, body_bytes: int) -> None:
+        """A request was answered, `seconds` after it arrived, with `body_bytes` sent to the client."""
+        key = (outcome.served, outcome.document_class, outcome.status)
+        series = self._series.get(key) or self._new_series(key)
+        series.requests.inc()
+        series.duration.observe(seconds)
+        if series.saves_request or outcome.collapsed:
+            self._requests_saved.inc()
+        if series.saves_body or outcome.collapsed:
+            self._bytes_saved.inc(body_bytes)
+
+    def upstream(self, reason: str, result: str, seconds: float) -> None:
+        """A request to an origin ended."""
+        self._upstream.labels(reason, result).inc()
+        self._upstream_seconds.labels(reason).observe(seconds)
+
+    def collapsed(self) -> None:
+        """A request waited for another's fill."""
+        self._collapsed.inc()
+
+    def refreshed(self, result: str) -> None:
+        """A background refresh ended."""
+        self._refreshed.labels(result).inc()
+
+    def store_operation(self, tier: str, operation: str, seconds: float) -> None:
+        """A store answered."""
+        self._store_seconds.labels(tier, operation).observe(seconds)
+
+    def store_error(self, tier: str, operation: str) -> None:
+        """A store failed or was too slow."""
+        self._store_errors.labels(tier, operation).inc()
+
+    def evicted(self, tier: str, reason: str, count: int) -> None:
+        """Stored responses left a tier."""
+        self._evictions.labels(tier, reason).inc(count)
+
+    def attach_gauges(
+        self,
+        entries: Callable[[], int],
+        bytes_: Callable[[], int],
+        inflight: Callable[[], int],
+        degraded: Callable[[], bool],
+    ) -> None:
+        """What to ask at scrape: responses and bytes in memory, refreshes under way, is the store out."""
+        self._gauges = _Gauges(entries, bytes_, inflight, degraded)
+        self._registry.register(self._gauges)
+
+    def expose(self, accept: str) -> tuple[str, bytes]:
+        """Content type and body for a scraper's Accept field: OpenMetrics when asked for, else text."""
+        encode, content_type = choose_encoder(accept)
+        return content_type, encode(self._registry)
+
+    def totals(self) -> Totals:
+        """The numbers of the moment."""
+        requests: dict[str, int] = {}
+        for (served, _, _), series in self._series.items():
+            requests[served] = requests.get(served, 0) + _value(series.requests)
+        gauges = self._gauges
+        return Totals(
+            requests,
+            _value(self._requests_saved),
+            _value(self._bytes_saved),
+            gauges.entries() if gauges else 0,
+            gauges.bytes() if gauges else 0,
+            gauges.inflight() if gauges else 0,
+        )
+
+    def _new_series(self, key: tuple[Served, str, int]) -> _Series:
+        served, document_class, status = key
+        series = _Series(
+            self._requests.labels(served.value, document_class, str(status)),
+            self._duration.labels(served.value),
+            served in _SAVED_REQUEST,
+            served in _SAVED_BODY,
+        )
+        self._series[key] = series
+        return series
+
+    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
+        return Counter(name, help_text, labels, namespace=_NAMESPACE, registry=self._registry)
+
+    def _histogram(self, name: str, help_text: str, *labels: str) -> Histogram:
+        return Histogram(name, help_text, labels, namespace=_NAMESPACE, registry=self._registry, buckets=_BUCKETS)
+
+
+def _gauge(name: str, help_text: str, value: int, **labels: str) -> Metric:
+    family = GaugeMetricFamily(f"{_NAMESPACE}_{name}", help_text, labels=tuple(labels))
+    family.add_metric(tuple(labels.values()), value)
+    return family
+
+
+def _value(counter: Counter) -> int:
+    return int(sum(sample.value for metric in counter.collect() for sample in metric.samples))

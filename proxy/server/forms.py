@@ -1,0 +1,114 @@
+"""The forms in which a request reaches the proxy (contract 3; RFC 9112 §3.2), told apart without side effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from proxy.http.problems import Problem, Slug
+from proxy.http.targets import MalformedTarget, Target, parse_authority, parse_gateway, parse_target
+
+
+class Form(StrEnum):
+    """How a request names its target."""
+
+    GATEWAY = "gateway"
+    FORWARD = "forward"
+    TUNNEL = "tunnel"
+    SITE = "site"
+    API = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Hosts reverse-proxied to one origin, "https://example.com:8443"."""
+
+    hosts: tuple[str, ...]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToTarget:
+    """Fetch `target` for the client."""
+
+    form: Form
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class ToTunnel:
+    """Connect to `host`:`port` and pass bytes."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToApi:
+    """The proxy's own resource at `path`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unroutable:
+    """The request names no usable target."""
+
+    form: Form
+    problem: Problem
+
+
+Destination = ToTarget | ToTunnel | ToApi | Unroutable
+
+
+def destination(method: str, request_target: str, hosts: tuple[str, ...], sites: Sequence[Site]) -> Destination:
+    """Where a request goes. `hosts` are its Host field lines; one is required (RFC 9112 §3.2)."""
+    if len(hosts) != 1:
+        return _bad_host("The request needs exactly one Host field.")
+    try:
+        if method == "CONNECT":
+            return _tunnel(request_target)
+        if not request_target.startswith("/"):
+            return _absolute(request_target, sites)
+        site = _site_of(hosts[0], sites)
+        if site is not None:
+            return ToTarget(Form.SITE, parse_target(site.origin + request_target))
+        target = parse_gateway(request_target)
+        return ToApi(request_target.partition("?")[0]) if target is None else ToTarget(Form.GATEWAY, target)
+    except MalformedTarget as error:
+        return Unroutable(_form_of(method, request_target), Problem(Slug.BAD_TARGET, error.detail))
+
+
+def _form_of(method: str, request_target: str) -> Form:
+    if method == "CONNECT":
+        return Form.TUNNEL
+    return Form.GATEWAY if request_target.startswith("/") else Form.FORWARD
+
+
+def _bad_host(detail: str) -> Unroutable:
+    return Unroutable(Form.API, Problem(Slug.BAD_REQUEST, detail))
+
+
+def _tunnel(request_target: str) -> ToTunnel:
+    host, separator, port = request_target.rpartition(":")
+    if not separator or not port:
+        raise MalformedTarget("CONNECT needs a host and a port, as in example.com:443.")
+    return ToTunnel(*parse_authority(f"{host}:{port}", 0))
+
+
+def _absolute(request_target: str, sites: Sequence[Site]) -> Destination:
+    target = parse_target(request_target)
+    for site in sites:
+        if target.host in site.hosts:
+            return ToTarget(Form.SITE, parse_target(site.origin + target.request_target))
+    return ToTarget(Form.FORWARD, target)
+
+
+def _site_of(host_field: str, sites: Sequence[Site]) -> Site | None:
+    if not sites:
+        return None
+    host, _ = parse_authority(host_field, 80)
+    matching = (site for site in sites if any(fnmatchcase(host, pattern) for pattern in site.hosts))
+    return next(matching, None)

@@ -1,0 +1,238 @@
+"""One request from the socket to its log line: bytes to messages, messages to bytes, nothing else."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Protocol
+
+from aiohttp import web
+
+from proxy.caching.directives import SURROGATE
+from proxy.caching.serving import VIA, CacheStatus
+from proxy.engine.gateway import Gateway
+from proxy.engine.outcome import Complete, Outcome, Refusal, Served, Streaming, Switched
+from proxy.engine.relay import relay
+from proxy.http.fields import Fields
+from proxy.http.messages import Request, ResponseHead, forwardable
+from proxy.http.problems import MEDIA_TYPE, Problem, Slug
+from proxy.ports import Body, Clock, Interim, Origin, OriginUnavailable
+from proxy.server.api import api_answer
+from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
+from proxy.server.protocol import ClientStream, Connection
+from proxy.server.rewriting import in_gateway_form
+from proxy.server.wire import WireResponse, complete, may_have_body, send, serialise_head, stream
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# Edge Architecture 1.0 §3.2: tells a site's origin how it can target this cache.
+_CAPABILITY = ("Surrogate-Capability", f'{SURROGATE}="Surrogate/1.0"')
+_ESTABLISHED = ResponseHead(200, "Connection Established", Fields((("Via", VIA),)))
+
+
+class Journal(Protocol):
+    """Told of every request when it has ended."""
+
+    def ended(self, entry: Entry, outcome: Outcome, seconds: float, body_bytes: int) -> None:
+        """Log and count it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a request before it is answered."""
+
+    request_id: str
+    method: str
+    request_target: str
+    form: Form
+    traceparent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What may change on reload: the engine in force and the forms it is reached by."""
+
+    gateway: Gateway
+    origin: Origin
+    sites: tuple[Site, ...]
+    connect: bool
+    connect_ports: tuple[int, ...]
+
+
+class Handler:
+    """Answers the data port's requests. `front` is read once per request, so a reload is never half seen."""
+
+    def __init__(self, front: Callable[[], Front], journal: Journal, clock: Clock) -> None:
+        self._front = front
+        self._journal = journal
+        self._clock = clock
+
+    async def __call__(self, http: web.BaseRequest) -> web.StreamResponse:
+        """The framework's handler."""
+        return await _Exchange(self._front(), self._journal, self._clock, http).run()
+
+    def report(self, http: web.BaseRequest, problem: Problem, error: BaseException | None) -> WireResponse:
+        """The response to a request that never became one, or whose handling failed."""
+        exchange = _Exchange(self._front(), self._journal, self._clock, http)
+        return exchange.fail(problem)
+
+
+class _Exchange:
+    """One request and its response."""
+
+    def __init__(self, front: Front, journal: Journal, clock: Clock, http: web.BaseRequest) -> None:
+        self._front = front
+        self._journal = journal
+        self._clock = clock
+        self._http = http
+        self._started = clock()
+        self._fields = Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in http.raw_headers)
+        self._entry = Entry(
+            request_id=uuid.uuid4().hex,
+            method=http.method,
+            request_target=http.raw_path,
+            form=Form.API,
+            traceparent=self._fields.get("traceparent"),
+        )
+
+    async def run(self) -> WireResponse:
+        http, front = self._http, self._front
+        where = destination(http.method, http.raw_path, self._fields.get_all("host"), front.sites)
+        match where:
+            case ToTarget(form, target):
+                self._entry = replace(self._entry, form=form)
+                request = Request(http.method, target, self._forwardable(form))
+                return await self._proxy(request, form)
+            case ToTunnel(host, port):
+                self._entry = replace(self._entry, form=Form.TUNNEL)
+                return await self._tunnel(host, port)
+            case ToApi(path):
+                answer = api_answer(http.method, path)
+                return self.fail(answer) if isinstance(answer, Problem) else self._complete(answer)
+            case Unroutable(form, problem):
+                self._entry = replace(self._entry, form=form)
+                return self.fail(problem)
+
+    def _forwardable(self, form: Form) -> Fields:
+        """The request fields that go on: an Upgrade is kept, hop-by-hop though it is; Expect is ours to meet."""
+        fields = forwardable(self._fields).without(("expect",)).plus(("Via", VIA))
+        if form is Form.SITE:
+            fields = fields.plus(_CAPABILITY)
+        upgrade = self._fields.get("upgrade")
+        return fields if upgrade is None or not self._is_upgrade() else fields.plus(("Upgrade", upgrade))
+
+    def _is_upgrade(self) -> bool:
+        connection = self._fields.get("connection") or ""
+        return self._http.method == "GET" and "upgrade" in connection.lower().replace(" ", "").split(",")
+
+    async def _proxy(self, request: Request, form: Form) -> WireResponse:
+        answer = await self._front.gateway.handle(request, self._body(), self._interim())
+        if isinstance(answer, Refusal):
+            return self.fail(answer.problem, answer.outcome)
+        if form is Form.GATEWAY and not isinstance(answer, Switched):
+            answer = replace(answer, head=in_gateway_form(request.target, answer.head))
+        return await self._send(answer)
+
+    def _body(self) -> Body:
+        """The request body: None when there is none, else an iterator that first asks the client to go on."""
+        length = self._fields.get("content-length")
+        if "transfer-encoding" not in self._fields and (length is None or length.strip() == "0"):
+            return None
+        return self._read_body()
+
+    async def _read_body(self) -> AsyncIterator[bytes]:
+        if "100-continue" in (self._fields.get("expect") or "").lower():
+            await send(self._http, _CONTINUE)
+        async for data in self._http.content.iter_any():
+            yield data
+
+    def _interim(self) -> Interim | None:
+        """HTTP/1.0 knows no interim responses (RFC 9110 §15.2)."""
+        transport = self._http.transport
+        if transport is None or self._http.version < (1, 1):
+            return None
+        return lambda head: transport.write(serialise_head(head))
+
+    async def _send(self, answer: Complete | Streaming | Switched) -> WireResponse:
+        match answer:
+            case Complete():
+                return self._complete(answer)
+            case Streaming():
+                return await self._stream(answer)
+            case Switched():
+                return await self._switch(answer)
+
+    def _complete(self, answer: Complete) -> WireResponse:
+        sent = len(answer.body) if may_have_body(self._http.method, answer.head.status) else 0
+        self._ended(answer.outcome, sent)
+        return complete(self._http, answer.head, answer.body)
+
+    async def _stream(self, answer: Streaming) -> WireResponse:
+        try:
+            response, sent = await stream(self._http, answer.head, _whole(answer))
+        except OriginUnavailable as error:
+            self._ended(replace(answer.outcome, served=Served.ERROR, detail=error.fault), 0)
+            return WireResponse(answer.head.status, b"", keep_alive=False)
+        finally:
+            answer.response.close()
+        self._ended(answer.outcome, sent)
+        return response
+
+    async def _switch(self, answer: Switched) -> WireResponse:
+        upgraded = answer.upgraded
+        lines = [line for line in upgraded.head.fields if line[0].lower() != "via"]
+        head = ResponseHead(101, "Switching Protocols", Fields(lines).plus(("Via", VIA)))
+        client = await self._open(head)
+        sent = await relay(client, upgraded.stream)
+        self._ended(answer.outcome, sent)
+        return WireResponse(101, b"", keep_alive=False)
+
+    async def _tunnel(self, host: str, port: int) -> WireResponse:
+        refusal = self._tunnel_refusal(port)
+        if refusal is not None:
+            return self.fail(refusal)
+        try:
+            origin = await self._front.origin.connect(host, port)
+        except OriginUnavailable as error:
+            return self.fail(Problem(Slug(error.fault.value), error.detail))
+        sent = await relay(await self._open(_ESTABLISHED), origin)
+        self._ended(Outcome(Served.TUNNEL, 200), sent)
+        return WireResponse(200, b"", keep_alive=False)
+
+    def _tunnel_refusal(self, port: int) -> Problem | None:
+        if not self._front.connect:
+            detail = "This proxy opens no tunnels (forward.connect is off)."
+            return Problem(Slug.EGRESS_DENIED, detail, {"rule": "forward.connect"})
+        if port not in self._front.connect_ports:
+            detail = f"Tunnels to port {port} are not allowed; forward.connect_ports names those that are."
+            return Problem(Slug.EGRESS_DENIED, detail, {"rule": "forward.connect_ports"})
+        return None
+
+    async def _open(self, head: ResponseHead) -> ClientStream:
+        """Tell the client that its connection is a tunnel now."""
+        connection = self._http.protocol
+        assert isinstance(connection, Connection)
+        await send(self._http, serialise_head(head))
+        return ClientStream(self._http, connection.open_tunnel())
+
+    def fail(self, problem: Problem, outcome: Outcome | None = None) -> WireResponse:
+        """Answer with a problem document (contract 11)."""
+        if outcome is None:
+            status = CacheStatus(detail=problem.slug).serialise()
+            outcome = Outcome(Served.ERROR, problem.status, cache_status=status, detail=problem.slug)
+        lines = [("Content-Type", MEDIA_TYPE), ("Cache-Control", "no-store"), ("Via", VIA)]
+        lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
+        head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))
+        return self._complete(Complete(head, problem.body(self._entry.request_id), outcome))
+
+    def _ended(self, outcome: Outcome, body_bytes: int) -> None:
+        self._journal.ended(self._entry, outcome, self._clock() - self._started, body_bytes)
+
+
+async def _whole(answer: Streaming) -> AsyncIterator[bytes]:
+    if answer.read:
+        yield answer.read
+    async for data in answer.response.chunks():
+        yield data

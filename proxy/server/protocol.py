@@ -1,0 +1,131 @@
+"""The server's connection: the framework's, with errors as problem details and tunnels that outlive a half-close.
+
+Everything of the framework that is not public and that this project leans on stands in this module and in `wire`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import StreamReader, web
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from aiohttp.web_protocol import RequestHandler
+
+from proxy.http.problems import Problem, Slug
+from proxy.server.wire import WireResponse
+
+# Read from a client before the origin has taken it: enough to keep both sides busy.
+_TUNNEL_BUFFER = 2**16
+
+Report = Callable[[web.BaseRequest, Problem, BaseException | None], WireResponse]
+"""Turns a failed request into its response, and logs it."""
+
+
+class _TunnelParser:
+    """What the framework hands the bytes of a switched connection to."""
+
+    def __init__(self, reader: StreamReader) -> None:
+        self._reader = reader
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        self._reader.feed_data(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        self._reader.feed_eof()
+
+
+class Connection(RequestHandler):
+    """One client connection."""
+
+    __slots__ = ("_report", "_tunnel")
+
+    def __init__(self, manager: web.Server, report: Report, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._report = report
+        self._tunnel: _TunnelParser | None = None
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what the parser refused, or what a handler let escape, with a problem; then close."""
+        if status == 400:
+            return self._report(request, _parse_problem(exc), None)
+        return self._report(request, Problem(Slug.INTERNAL, "The request could not be handled."), exc)
+
+    def open_tunnel(self) -> StreamReader:
+        """From now on the client's bytes come out of the reader that is returned."""
+        reader = StreamReader(self, _TUNNEL_BUFFER, loop=asyncio.get_running_loop())
+        self._tunnel = _TunnelParser(reader)
+        self.set_parser(self._tunnel)  # type: ignore[arg-type]
+        return reader
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """In a tunnel one direction may end before the other."""
+        if self._tunnel is None:
+            return None
+        self._tunnel.feed_eof()
+        return True
+
+
+def _parse_problem(error: BaseException | None) -> Problem:
+    if isinstance(error, LineTooLong):
+        detail = "The request line or a header field is longer than this proxy accepts (listen.max_header)."
+        return Problem(Slug.TOO_LARGE, detail, at_status=431)
+    name = type(error).__name__ if isinstance(error, HttpProcessingError) else "malformed message"
+    return Problem(Slug.BAD_REQUEST, f"The request is not well-formed HTTP/1.1 ({name}).")
+
+
+class Server(web.Server):
+    """Makes our connections."""
+
+    def __init__(
+        self,
+        handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        report: Report,
+        **options: Any,
+    ) -> None:
+        super().__init__(handler, access_log=None)
+        self._report = report
+        self._options = options
+
+    def __call__(self) -> RequestHandler:
+        """A connection that has just been accepted."""
+        return Connection(self, self._report, loop=asyncio.get_running_loop(), access_log=None, **self._options)
+
+
+class ClientStream:
+    """The client's end of a tunnel (`ports.ByteStream`)."""
+
+    def __init__(self, request: web.BaseRequest, reader: StreamReader) -> None:
+        self._request = request
+        self._reader = reader
+
+    async def read(self) -> bytes:
+        """Some bytes; empty at the end."""
+        return await self._reader.readany()
+
+    async def write(self, data: bytes) -> None:
+        """Send, waiting while the client reads slowly."""
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("The client has gone.")
+        transport.write(data)
+        await self._request.writer.drain()
+
+    def write_eof(self) -> None:
+        """End our direction where the transport can; a TLS connection cannot and is closed at the end."""
+        transport = self._request.transport
+        if transport is not None and transport.can_write_eof():
+            transport.write_eof()
+
+    def close(self) -> None:
+        """End both directions."""
+        if self._request.transport is not None:
+            self._request.transport.close()

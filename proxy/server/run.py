@@ -1,0 +1,74 @@
+"""The process around the service: event loop, signals, exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Callable
+
+from proxy.config import ConfigError, Settings
+from proxy.logs import configure
+from proxy.server.service import Service
+
+try:
+    from uvloop import new_event_loop
+except ImportError:  # not built for this platform
+    new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
+
+_log = logging.getLogger("proxy.server")
+
+
+def run(settings: Settings, reload: Callable[[], Settings]) -> int:
+    """Serve until SIGTERM or SIGINT; 0 after a clean drain, 2 when a port or file cannot be opened.
+
+    SIGHUP takes `reload()`'s settings; when they are bad the old ones stay.
+    """
+    configure(settings.log.level, settings.log.format, sys.stdout)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(_serve(settings, reload))
+
+
+async def _serve(settings: Settings, reload: Callable[[], Settings]) -> int:
+    service = Service(settings)
+    try:
+        await service.start()
+    except OSError as error:
+        print(f"discovery-proxy: cannot start: {error.strerror or error}", file=sys.stderr)
+        return 2
+    # What start-up made lives as long as the process: the collector need not look at it again.
+    gc.freeze()
+    stopping = asyncio.Event()
+    reloads = _Reloads(service, reload)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    loop.add_signal_handler(signal.SIGHUP, reloads.start)
+    await stopping.wait()
+    await service.stop()
+    return 0
+
+
+class _Reloads:
+    """Reloads one after the other; a reference is kept until each has ended."""
+
+    def __init__(self, service: Service, reload: Callable[[], Settings]) -> None:
+        self._service = service
+        self._reload = reload
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self) -> None:
+        try:
+            await self._service.reload(self._reload())
+        except ConfigError as error:
+            for problem in error.problems:
+                _log.error("reload refused, the old configuration stays", extra={"problem": problem})
+        except OSError as error:
+            _log.error("reload refused, the old configuration stays", extra={"problem": str(error)})

@@ -1,0 +1,169 @@
+"""Everything put together, in the one place that knows all parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from proxy.config import Settings
+from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass
+from proxy.engine.collapse import Flights
+from proxy.engine.control import Control
+from proxy.engine.fill import Filler
+from proxy.engine.forwarder import Forwarder
+from proxy.engine.gateway import Gateway
+from proxy.engine.holdoff import HoldOffs
+from proxy.engine.outcome import Outcome
+from proxy.engine.refresh import Refresher
+from proxy.engine.settings import EngineSettings, Rules
+from proxy.logs import AccessLog
+from proxy.metrics import Metrics
+from proxy.ports import Clock, Generations, Origin
+from proxy.server.forms import Site
+from proxy.server.handler import Entry, Front
+from proxy.stores.generations import MemoryGenerations, SqliteGenerations
+from proxy.stores.memory import Memory
+from proxy.stores.persistent import Persistent, open_sqlite
+from proxy.stores.tiered import Tiered
+from proxy.upstream.addresses import AddressPolicy, ConnectTo
+from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
+
+# A fill may take as long as connecting and answering may, and then store its body.
+_LEASE_MARGIN = 5.0
+
+
+def wall_clock() -> float:
+    """Unix seconds: the clock every part is given."""
+    return time.time()
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a reload keeps: stores, marks, metrics and the clock."""
+
+    memory: Memory
+    store: Tiered
+    generations: Generations
+    metrics: Metrics
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What a reload replaces."""
+
+    front: Front
+    control: Control
+    flights: Flights
+    refresher: Refresher
+
+
+def class_policies(settings: Settings) -> Mapping[DocumentClass, ClassPolicy]:
+    """Each class's defaults with `cache.classes` laid over them."""
+    policies = dict(POLICIES)
+    for name, override in settings.cache.classes.items():
+        given = {key: value for key, value in override.model_dump().items() if value is not None}
+        policies[DocumentClass(name)] = replace(policies[DocumentClass(name)], **given)
+    return policies
+
+
+def engine_settings(settings: Settings) -> EngineSettings:
+    """The engine's part of the configuration."""
+    cache, upstream = settings.cache, settings.upstream
+    return EngineSettings(
+        max_body=cache.max_body,
+        max_fields=upstream.max_header,
+        background_refreshes=cache.background_refreshes,
+        refresh_backoff=cache.refresh_backoff,
+        flight_lease=upstream.connect_timeout + upstream.total_timeout + _LEASE_MARGIN,
+        negative_ttl=cache.negative_ttl,
+        outage_stale=cache.outage_stale,
+        s_maxage_forbids_stale=cache.s_maxage_forbids_stale,
+    )
+
+
+def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
+    """The engine under `settings`, on the stores of `shared`."""
+    limits = engine_settings(settings)
+    rules = Rules(limits, class_policies(settings))
+    store, generations, metrics, clock = shared.store, shared.generations, shared.metrics, shared.clock
+    flights = Flights(clock, limits.flight_lease)
+    holdoffs = HoldOffs(limits.refresh_backoff)
+    filler = Filler(origin, store, metrics, clock, limits)
+    refresher = Refresher(filler, flights, holdoffs, generations, rules, metrics, clock, limits)
+    forwarder = Forwarder(origin, store, flights, generations, rules, metrics, clock)
+    gateway = Gateway(
+        store, filler, flights, refresher, forwarder, holdoffs, generations, rules, metrics, clock, limits
+    )
+    control = Control(store, flights, holdoffs, refresher, generations, rules, clock, limits)
+    front = Front(
+        gateway=gateway,
+        origin=origin,
+        sites=tuple(Site(site.hosts, site.origin) for site in settings.sites),
+        connect=settings.forward.connect == "tunnel",
+        connect_ports=settings.forward.connect_ports,
+    )
+    return Engine(front, control, flights, refresher)
+
+
+def open_origin(settings: Settings, policy: AddressPolicy, clock: Clock) -> AiohttpOrigin:
+    """The network under `settings`. Raises OSError when `upstream.ca_file` cannot be used."""
+    upstream = settings.upstream
+    limits = UpstreamLimits(
+        connect_timeout=upstream.connect_timeout,
+        total_timeout=upstream.total_timeout,
+        idle_timeout=upstream.idle_timeout,
+        max_header=upstream.max_header,
+        max_connections=settings.cache.fills_per_origin,
+        ca_file=upstream.ca_file,
+        connect_to=tuple(
+            ConnectTo(rule.host, rule.port, rule.connect_host, rule.connect_port) for rule in upstream.connect_to
+        ),
+    )
+    return AiohttpOrigin(limits, policy, clock)
+
+
+def open_shared(settings: Settings, metrics: Metrics, clock: Clock) -> Shared:
+    """Memory, the persistent store if there is one, and the purge marks that go with it."""
+    memory = Memory(
+        settings.memory.max_bytes,
+        settings.cache.max_variants,
+        lambda reason, count: metrics.evicted("l1", reason, count),
+    )
+    store, generations = _persistent(settings, clock)
+    timeout = settings.store.operation_timeout
+    return Shared(memory, Tiered(memory, store, generations, metrics, clock, timeout), generations, metrics, clock)
+
+
+def _persistent(settings: Settings, clock: Clock) -> tuple[Persistent | None, Generations]:
+    database = settings.store.database
+    if database is None:
+        return None, MemoryGenerations()
+    path = Path(database)
+    # The marks first: they judge whether what the store holds may still be used.
+    generations = SqliteGenerations(path.with_name(path.name + ".marks"), path, clock())
+    return open_sqlite(path, settings.cache.max_variants, clock), generations
+
+
+class Journal:
+    """Where a request's outcome becomes a log line and metrics."""
+
+    def __init__(self, metrics: Metrics, log: AccessLog) -> None:
+        self._metrics = metrics
+        self._log = log
+
+    def ended(self, entry: Entry, outcome: Outcome, seconds: float, body_bytes: int) -> None:
+        """Log and count one request."""
+        self._metrics.served(outcome, seconds, body_bytes)
+        self._log.write(
+            outcome,
+            request_id=entry.request_id,
+            method=entry.method,
+            received=entry.request_target,
+            form=entry.form.value,
+            seconds=seconds,
+            body_bytes=body_bytes,
+            traceparent=entry.traceparent,
+        )
