@@ -77,9 +77,13 @@ def _single_date(fields: Fields, name: str, response_time: float) -> float | Non
 
 
 def age_value(fields: Fields) -> float:
-    """The Age field in seconds: its first member, 0 when absent or malformed (§5.1)."""
+    """The Age field in seconds: its first member, 0 when absent or malformed (§5.1).
+
+    A number that drags a parameter along counts as the number: to read a response as older is the safe error.
+    """
     members = split_list(fields.get("age") or "")
-    return (parse_delta_seconds(members[0]) if members else None) or 0.0
+    number = members[0].partition(";")[0] if members else ""
+    return parse_delta_seconds(number) or 0.0
 
 
 def corrected_initial_age(fields: Fields, exchange: Exchange) -> float:
