@@ -48,10 +48,12 @@ demo: install ## the whole job against a local internet; KEEP=1 leaves it runnin
 bench: install ## benchmarks against other caches
 	$(PY) -m benchmarks
 
-lock: install ## renew both lock files after a change of dependencies (UPGRADE=1: newest versions)
-	CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --generate-hashes --allow-unsafe \
-		--strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
-		--extra dev --extra demo $(if $(filter 1,$(UPGRADE)),--upgrade) -o requirements.lock pyproject.toml
+COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --generate-hashes --allow-unsafe \
+	--strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+
+lock: install ## renew the lock files after a change of dependencies (UPGRADE=1: newest versions)
+	$(COMPILE) --extra dev --extra demo $(if $(filter 1,$(UPGRADE)),--upgrade) -o requirements.lock pyproject.toml
+	$(COMPILE) --constraint requirements.lock -o deploy/requirements.lock pyproject.toml
 	cd tests/conformance && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved
 
 clean: ## remove everything that was built, but not the proxy's own data in var/

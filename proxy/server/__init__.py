@@ -1,6 +1,7 @@
 """The data port: bytes become messages, messages become bytes; and the process around it.
 
 forms       which target a request names
+framing     requests that other recipients might read otherwise
 handler     one request from the socket to its log line
 protocol    the connection
 wire        responses as bytes

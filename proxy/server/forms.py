@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import MalformedTarget, Target, parse_authority, parse_gateway, parse_target
@@ -64,15 +65,18 @@ Destination = ToTarget | ToTunnel | ToApi | Unroutable
 
 
 def destination(method: str, request_target: str, hosts: tuple[str, ...], sites: Sequence[Site]) -> Destination:
-    """Where a request goes. `hosts` are its Host field lines; one is required (RFC 9112 §3.2)."""
-    if len(hosts) != 1:
-        return _bad_host("The request needs exactly one Host field.")
+    """Where a request goes. `hosts` are its Host field lines: one, or none from a client of HTTP/1.0."""
+    try:
+        host = _host_of(hosts)
+    except MalformedTarget as error:
+        detail = f"The request needs one Host field that names a host: {error.detail}."
+        return Unroutable(Form.API, Problem(Slug.BAD_REQUEST, detail))
     try:
         if method == "CONNECT":
             return _tunnel(request_target)
         if not request_target.startswith("/"):
             return _absolute(request_target, sites)
-        site = _site_of(hosts[0], sites)
+        site = _site_of(host, sites)
         if site is not None:
             return ToTarget(Form.SITE, parse_target(site.origin + request_target))
         target = parse_gateway(request_target)
@@ -87,8 +91,17 @@ def _form_of(method: str, request_target: str) -> Form:
     return Form.GATEWAY if request_target.startswith("/") else Form.FORWARD
 
 
-def _bad_host(detail: str) -> Unroutable:
-    return Unroutable(Form.API, Problem(Slug.BAD_REQUEST, detail))
+def _host_of(lines: tuple[str, ...]) -> str:
+    """The host that the Host field names (RFC 9112 §3.2), "" when it is empty or, in HTTP/1.0, not there."""
+    if len(lines) > 1:
+        raise MalformedTarget("more than one line")
+    return _parse_host_field(lines[0]) if lines and lines[0] else ""
+
+
+@lru_cache(maxsize=1024)
+def _parse_host_field(value: str) -> str:
+    host, _ = parse_authority(value, 80)
+    return host
 
 
 def _tunnel(request_target: str) -> ToTunnel:
@@ -106,9 +119,6 @@ def _absolute(request_target: str, sites: Sequence[Site]) -> Destination:
     return ToTarget(Form.FORWARD, target)
 
 
-def _site_of(host_field: str, sites: Sequence[Site]) -> Site | None:
-    if not sites:
-        return None
-    host, _ = parse_authority(host_field, 80)
+def _site_of(host: str, sites: Sequence[Site]) -> Site | None:
     matching = (site for site in sites if any(fnmatchcase(host, pattern) for pattern in site.hosts))
     return next(matching, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
@@ -15,15 +16,18 @@ from proxy.caching.serving import VIA, CacheStatus
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served, Streaming, Switched
 from proxy.engine.relay import relay
-from proxy.http.fields import Fields
+from proxy.http.fields import Fields, split_list
 from proxy.http.messages import Request, ResponseHead, forwardable
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
 from proxy.ports import Body, Clock, Interim, Origin, OriginUnavailable
 from proxy.server.api import api_answer
 from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
+from proxy.server.framing import framing_problem
 from proxy.server.protocol import ClientStream, Connection
 from proxy.server.rewriting import in_gateway_form
 from proxy.server.wire import WireResponse, complete, may_have_body, send, serialise_head, stream
+
+_log = logging.getLogger("proxy.server")
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # Edge Architecture 1.0 §3.2: tells a site's origin how it can target this cache.
@@ -76,7 +80,7 @@ class Handler:
     def report(self, http: web.BaseRequest, problem: Problem, error: BaseException | None) -> WireResponse:
         """The response to a request that never became one, or whose handling failed."""
         exchange = _Exchange(self._front(), self._journal, self._clock, http)
-        return exchange.fail(problem)
+        return exchange.fault(problem, error)
 
 
 class _Exchange:
@@ -99,6 +103,9 @@ class _Exchange:
 
     async def run(self) -> WireResponse:
         http, front = self._http, self._front
+        malformed = framing_problem(http.version, self._fields)
+        if malformed is not None:
+            return self.fail(malformed, keep_alive=False)
         where = destination(http.method, http.raw_path, self._fields.get_all("host"), front.sites)
         match where:
             case ToTarget(form, target):
@@ -120,12 +127,17 @@ class _Exchange:
         fields = forwardable(self._fields).without(("expect",)).plus(("Via", VIA))
         if form is Form.SITE:
             fields = fields.plus(_CAPABILITY)
-        upgrade = self._fields.get("upgrade")
-        return fields if upgrade is None or not self._is_upgrade() else fields.plus(("Upgrade", upgrade))
+        return fields.plus(("Upgrade", "websocket")) if self._is_upgrade() else fields
 
     def _is_upgrade(self) -> bool:
-        connection = self._fields.get("connection") or ""
-        return self._http.method == "GET" and "upgrade" in connection.lower().replace(" ", "").split(",")
+        """Whether it asks for WebSocket: under any other protocol, HTTP/2 above all, requests would pass unseen."""
+        connection = split_list(self._fields.get("connection") or "")
+        return (
+            self._http.method == "GET"
+            and self._http.version >= (1, 1)
+            and "upgrade" in map(str.lower, connection)
+            and (self._fields.get("upgrade") or "").lower() == "websocket"
+        )
 
     async def _proxy(self, request: Request, form: Form) -> WireResponse:
         answer = await self._front.gateway.handle(request, self._body(), self._interim())
@@ -164,10 +176,10 @@ class _Exchange:
             case Switched():
                 return await self._switch(answer)
 
-    def _complete(self, answer: Complete) -> WireResponse:
+    def _complete(self, answer: Complete, *, keep_alive: bool = True) -> WireResponse:
         sent = len(answer.body) if may_have_body(self._http.method, answer.head.status) else 0
         self._ended(answer.outcome, sent)
-        return complete(self._http, answer.head, answer.body)
+        return complete(self._http, answer.head, answer.body, keep_alive=keep_alive and self._http.keep_alive)
 
     async def _stream(self, answer: Streaming) -> WireResponse:
         try:
@@ -217,7 +229,13 @@ class _Exchange:
         await send(self._http, serialise_head(head))
         return ClientStream(self._http, connection.open_tunnel())
 
-    def fail(self, problem: Problem, outcome: Outcome | None = None) -> WireResponse:
+    def fault(self, problem: Problem, error: BaseException | None) -> WireResponse:
+        """Answer what cannot be gone on with, and close; an `error` is a fault of ours and logged."""
+        if error is not None:
+            _log.error("a request failed", exc_info=error, extra={"request_id": self._entry.request_id})
+        return self.fail(problem, keep_alive=False)
+
+    def fail(self, problem: Problem, outcome: Outcome | None = None, *, keep_alive: bool = True) -> WireResponse:
         """Answer with a problem document (contract 11)."""
         if outcome is None:
             status = CacheStatus(detail=problem.slug).serialise()
@@ -225,7 +243,8 @@ class _Exchange:
         lines = [("Content-Type", MEDIA_TYPE), ("Cache-Control", "no-store"), ("Via", VIA)]
         lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
         head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))
-        return self._complete(Complete(head, problem.body(self._entry.request_id), outcome))
+        answer = Complete(head, problem.body(self._entry.request_id), outcome)
+        return self._complete(answer, keep_alive=keep_alive)
 
     def _ended(self, outcome: Outcome, body_bytes: int) -> None:
         self._journal.ended(self._entry, outcome, self._clock() - self._started, body_bytes)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import StreamReader, web
-from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from aiohttp.http_exceptions import HttpProcessingError, InvalidURLError, LineTooLong
 from aiohttp.web_protocol import RequestHandler
 
 from proxy.http.problems import Problem, Slug
@@ -43,7 +43,7 @@ class Connection(RequestHandler):
     __slots__ = ("_report", "_tunnel")
 
     def __init__(self, manager: web.Server, report: Report, **options: Any) -> None:
-        super().__init__(manager, **options)
+        super().__init__(manager, loop=asyncio.get_running_loop(), access_log=None, **options)
         self._report = report
         self._tunnel: _TunnelParser | None = None
 
@@ -78,6 +78,8 @@ def _parse_problem(error: BaseException | None) -> Problem:
     if isinstance(error, LineTooLong):
         detail = "The request line or a header field is longer than this proxy accepts (listen.max_header)."
         return Problem(Slug.TOO_LARGE, detail, at_status=431)
+    if isinstance(error, InvalidURLError):
+        return Problem(Slug.BAD_TARGET, "The request target is no path, no absolute URI and no authority.")
     name = type(error).__name__ if isinstance(error, HttpProcessingError) else "malformed message"
     return Problem(Slug.BAD_REQUEST, f"The request is not well-formed HTTP/1.1 ({name}).")
 
@@ -97,7 +99,7 @@ class Server(web.Server):
 
     def __call__(self) -> RequestHandler:
         """A connection that has just been accepted."""
-        return Connection(self, self._report, loop=asyncio.get_running_loop(), access_log=None, **self._options)
+        return Connection(self, self._report, **self._options)
 
 
 class ClientStream:

@@ -38,8 +38,10 @@ async def _serve(settings: Settings, reload: Callable[[], Settings]) -> int:
     except OSError as error:
         print(f"discovery-proxy: cannot start: {error.strerror or error}", file=sys.stderr)
         return 2
-    # What start-up made lives as long as the process: the collector need not look at it again.
+    # What start-up made lives as long as the process, and a full cache is hundreds of thousands of objects that
+    # hold no cycles: looking through them pauses every request, so the oldest generation is looked at rarely.
     gc.freeze()
+    gc.set_threshold(20_000, 20, 1_000)
     stopping = asyncio.Event()
     reloads = _Reloads(service, reload)
     loop = asyncio.get_running_loop()

@@ -91,7 +91,7 @@ class Service:
         assert manager is not None
         # Not through the framework's site, whose connections answer malformed requests in their own words.
         self._admin_listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(manager, report_problem, access_log=None),
+            lambda: Connection(manager, report_problem),
             self.settings.admin.host,
             self.settings.admin.port,
         )

@@ -64,12 +64,11 @@ async def send(request: web.BaseRequest, data: bytes) -> None:
     await request.writer.drain()
 
 
-def complete(request: web.BaseRequest, head: ResponseHead, body: bytes) -> WireResponse:
+def complete(request: web.BaseRequest, head: ResponseHead, body: bytes, *, keep_alive: bool) -> WireResponse:
     """A response with its whole body; Content-Length is computed, whatever `head` said."""
     fields = head.fields.without(("content-length",))
     if head.status >= 200 and head.status not in (204, 304):
         fields = fields.plus(("Content-Length", str(len(body))))
-    keep_alive = bool(request.keep_alive)
     data = serialise_head(ResponseHead(head.status, head.reason, _with_connection(request, fields, keep_alive)))
     if may_have_body(request.method, head.status):
         data += body
@@ -80,7 +79,7 @@ def report_problem(request: web.BaseRequest, problem: Problem, _: BaseException 
     """The response to a request that never became one; the connection ends with it."""
     lines = (("Content-Type", MEDIA_TYPE), ("Cache-Control", "no-store"))
     head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))
-    return complete(request, head, problem.body(uuid.uuid4().hex))
+    return complete(request, head, problem.body(uuid.uuid4().hex), keep_alive=False)
 
 
 def _with_connection(request: web.BaseRequest, fields: Fields, keep_alive: bool) -> Fields:

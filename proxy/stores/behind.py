@@ -132,9 +132,9 @@ class WriteBehind:
     def _add(self, key: str, later: Writes) -> None:
         earlier = self._taken(key)
         self._enqueue(key, later if earlier is None else earlier.followed_by(later))
+        self._settled.clear()
         self._added.set()
         if self._worker is None or self._worker.done():
-            self._settled.clear()
             self._worker = asyncio.create_task(self._work())  # noqa: TID251 - referenced by _worker
 
     def _taken(self, key: str) -> Writes | None:
@@ -186,11 +186,11 @@ class WriteBehind:
 
     async def _write(self, key: str, writes: Writes) -> None:
         if writes.removes:
-            await self._guard.call("remove", self._store.remove(key), self._seconds)
+            await self._guard.call("remove", self._seconds, self._store.remove, key)
         for stored in writes.discards.values():
-            await self._guard.call("discard", self._store.discard(key, stored), self._seconds)
+            await self._guard.call("discard", self._seconds, self._store.discard, key, stored)
         for stored in writes.puts.values():
-            await self._guard.call("put", self._store.put(key, stored), self._seconds)
+            await self._guard.call("put", self._seconds, self._store.put, key, stored)
 
     def _retry(self, key: str, writes: Writes) -> None:
         writes.attempts += 1

@@ -125,11 +125,15 @@ class SqliteGenerations:
         """Open the file, add its marks to those in memory and the other way round."""
         try:
             file, marks = self._opened()
-            if marks is None and self._cache.exists():
-                self._memory.mark((EVERYTHING,), now, soft=False)
-            # A mark older than any stored response can be has nothing left to purge.
-            self._memory.absorb(item for item in marks or () if item[1].at >= now - MAX_KEEP)
-            self._save(file, None)
+            try:
+                if marks is None and self._cache.exists():
+                    self._memory.mark((EVERYTHING,), now, soft=False)
+                # A mark older than any stored response can be has nothing left to purge.
+                self._memory.absorb(item for item in marks or () if item[1].at >= now - MAX_KEEP)
+                self._save(file, None)
+            except BaseException:
+                file.close()
+                raise
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(type(error).__name__) from error
         self._file = file

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 from proxy.ports import Clock, Observer, StoreUnavailable
 from proxy.stores.breaker import Breaker, Refused
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 TIER = "l2"
@@ -39,15 +40,22 @@ class Guard:
         allowed = self._breaker.allow(self._clock())
         return allowed.seconds if isinstance(allowed, Refused) else 0.0
 
-    async def call(self, operation: str, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        """The result of `work`, waited for `seconds` at most. Raises nothing but StoreUnavailable."""
+    async def call(
+        self,
+        operation: str,
+        seconds: float,
+        method: Callable[P, Coroutine[Any, Any, T]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        """What `method` gives, waited for `seconds` at most. Raises nothing but StoreUnavailable."""
         began = self._clock()
         allowed = self._breaker.allow(began)
         if isinstance(allowed, Refused):
-            work.close()
             raise StoreUnavailable("not asked: it failed before")
         self._breaker = allowed
-        task = asyncio.create_task(_bounded(work))  # noqa: TID251 - referenced by _calls until it is done
+        work = _bounded(method, *arguments, **named)
+        task = asyncio.create_task(work)  # noqa: TID251 - referenced by _calls until it is done
         self._calls.add(task)
         task.add_done_callback(self._ended)
         await asyncio.wait({task}, timeout=seconds)
@@ -79,6 +87,6 @@ class Guard:
         await asyncio.gather(*calls, return_exceptions=True)
 
 
-async def _bounded(work: Coroutine[Any, Any, T]) -> T:
+async def _bounded(method: Callable[P, Coroutine[Any, Any, T]], *arguments: P.args, **named: P.kwargs) -> T:
     async with asyncio.timeout(LONGEST_CALL):
-        return await work
+        return await method(*arguments, **named)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from proxy.caching.stored import StoredResponse
 from proxy.http.fields import Fields
-from proxy.stores.variants import variant_of
+from proxy.stores.variants import is_same_response, variant_of
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Memory:
 
     def discard(self, key: str, stored: StoredResponse) -> None:
         """Let go of `stored`, but not of a response that has replaced it."""
-        self._hold(key, [pair for pair in self._held(key) if pair[0] != stored])
+        self._hold(key, [pair for pair in self._held(key) if not is_same_response(pair[0], stored)])
 
     def items(self) -> Iterator[tuple[str, StoredResponse]]:
         """Every key with each of its responses, as they were at the call."""

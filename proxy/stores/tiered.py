@@ -20,7 +20,7 @@ from proxy.stores.behind import WriteBehind
 from proxy.stores.guard import Guard
 from proxy.stores.memory import Memory
 from proxy.stores.shared import Shared
-from proxy.stores.variants import VariantStore, variant_of
+from proxy.stores.variants import VariantStore, is_same_response, variant_of
 
 MEMORY = "l1"
 PURGED = "purged"
@@ -50,7 +50,7 @@ class _Behind:
         found: tuple[StoredResponse, ...] = ()
         if not self.writes.hides(key):
             with suppress(StoreUnavailable):
-                found = await self.guard.call("find", self.store.find(key, request), self.timeout)
+                found = await self.guard.call("find", self.timeout, self.store.find, key, request)
         # What was removed while it was being read must not come back; a look-up in vain costs little.
         return self.writes.applied(key, found if removals == self._removals else ())
 
@@ -58,7 +58,7 @@ class _Behind:
         """Everything under `key`, with waiting writes applied; empty when the store is unavailable."""
         found: tuple[StoredResponse, ...] = ()
         with suppress(StoreUnavailable):
-            found = await self.guard.call("variants", self.store.variants(key), self.timeout)
+            found = await self.guard.call("variants", self.timeout, self.store.variants, key)
         return self.writes.applied(key, found)
 
     def remove(self, key: str) -> None:
@@ -129,9 +129,12 @@ class Tiered:
         return self._memory.remove(key)
 
     def discard(self, key: str, stored: StoredResponse) -> None:
-        """Forget `stored`; in memory, not a response that has replaced it."""
+        """Forget `stored`, but not a response that has replaced it."""
         self._memory.discard(key, stored)
-        if self._behind is not None and not self._holds_other(key, stored):
+        if self._behind is None:
+            return
+        held = (*self._memory.get(key, self._clock()), *self._behind.writes.applied(key, ()))
+        if all(variant_of(other) != variant_of(stored) or is_same_response(other, stored) for other in held):
             self._behind.discard(key, stored)
 
     async def count(self, key: str) -> int:
@@ -204,6 +207,3 @@ class Tiered:
         for current in new:
             self._memory.put(key, current, now)
         return (*new, *held)
-
-    def _holds_other(self, key: str, stored: StoredResponse) -> bool:
-        return any(variant_of(held) == variant_of(stored) for held in self._memory.get(key, self._clock()))

@@ -16,6 +16,11 @@ def variant_of(stored: StoredResponse) -> Variant:
     return stored.vary, stored.selecting
 
 
+def is_same_response(one: StoredResponse, other: StoredResponse) -> bool:
+    """Whether both came of one exchange, whatever purges have made of them since."""
+    return (variant_of(one), one.exchange, one.body) == (variant_of(other), other.exchange, other.body)
+
+
 class VariantStore(Store, Protocol):
     """A store that can also list and forget single variants. Every method may raise StoreUnavailable."""
 
