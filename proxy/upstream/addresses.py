@@ -81,10 +81,8 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses of `host`. Raises OSError when there are none, OriginUnavailable for a denied one."""
+        """The addresses of `host`. Raises OSError for a name without any, OriginUnavailable for a denied one."""
         results = await self._system.resolve(host, port, family)
-        if not results:
-            raise socket.gaierror(socket.EAI_NONAME, "no address")
         for result in results:
             self._policy.check(result["host"], result["port"])
         return results
@@ -99,14 +97,14 @@ class CheckedResolver(AbstractResolver):
 
     def check_literal(self, host: str, port: int) -> None:
         """The policy's say on a host that is an address already: aiohttp does not ask a resolver about those."""
-        if is_address(host):
+        if _is_address(host):
             self._policy.check(host, port)
 
     async def close(self) -> None:
         """There is nothing to close."""
 
 
-def is_address(host: str) -> bool:
+def _is_address(host: str) -> bool:
     """Whether a canonical host is an address and not a name."""
     try:
         ip_address(host)

@@ -13,7 +13,7 @@ from typing import Final
 
 from aiohttp.http import HttpVersion, HttpVersion10, HttpVersion11, RawResponseMessage
 
-from proxy.http.fields import Fields
+from proxy.http.fields import Fields, is_token, split_list
 from proxy.http.messages import Request, ResponseHead
 from proxy.ports import Body
 from proxy.upstream.faults import invalid_response
@@ -25,6 +25,8 @@ _ANTICIPATE_CONTENT: Final = frozenset({"POST", "PUT", "PATCH"})
 _LENGTH: Final = re.compile(r"[0-9]+", re.ASCII)
 # What would end a line or be dropped on the way; the parser lets some of it pass.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+# RFC 9112 §7.4: the codings there are, beside chunked.
+_CODINGS: Final = frozenset({"compress", "deflate", "gzip", "x-compress", "x-gzip"})
 _VERSIONS: Final[tuple[HttpVersion, ...]] = (HttpVersion10, HttpVersion11)
 
 
@@ -101,13 +103,27 @@ def response_head(message: RawResponseMessage, max_bytes: int) -> ResponseHead:
         raise invalid_response("unsupported HTTP version")
     if message.code < 100:
         raise invalid_response("status code out of range")
-    if sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > max_bytes:
-        raise invalid_response(f"fields are longer together than the limit of {max_bytes} bytes")
+    if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > max_bytes:
+        raise invalid_response(f"the head is longer than the limit of {max_bytes} bytes")
     fields = Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers)
+    # The parser lets a space stand behind some names: nobody would know such a field, or all would differ about it.
+    if not all(is_token(name) for name, _ in fields):
+        raise invalid_response("malformed field")
     reason = message.reason.encode("utf-8", "surrogateescape").decode("latin-1")
     if _CONTROL.search(reason) or any(_CONTROL.search(value) for _, value in fields):
         raise invalid_response("control character in the head")
-    # RFC 9112 §6.1: a coding that cannot be undone here must not be passed on without its label.
-    if (fields.get("transfer-encoding") or "chunked").lower() != "chunked":
-        raise invalid_response("transfer coding other than chunked")
+    if not _has_plain_framing(fields):
+        raise invalid_response("transfer coding that cannot be undone")
     return ResponseHead(message.code, reason, fields)
+
+
+def _has_plain_framing(fields: Fields) -> bool:
+    """No transfer coding, chunked alone, or one name that no coding has, as `identity` was.
+
+    RFC 9112 §6.3 ends the body of such a response with the connection. A real coding other than chunked cannot be
+    undone here, and its octets must not be passed on without the label.
+    """
+    codings = [coding.lower() for coding in split_list(fields.get("transfer-encoding") or "chunked")]
+    if codings == ["chunked"]:
+        return True
+    return len(codings) == 1 and codings[0] not in _CODINGS and "content-length" not in fields

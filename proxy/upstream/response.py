@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from proxy.caching.freshness import Exchange
@@ -74,7 +74,7 @@ class StreamedResponse:
                         return Overflow(bytes(body))
         return bytes(body)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body, or what of it has not been read. Raises OriginUnavailable when it is cut short or falls silent.
 
         A stream of events may be silent for as long as it likes. The connection is let go of when the iterator is

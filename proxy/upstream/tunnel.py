@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
-from aiohttp import ClientResponse, StreamReader
+from aiohttp import ClientPayloadError, ClientResponse, StreamReader
 from aiohttp.http import StreamWriter
 
 _CHUNK: Final = 64 * 1024
@@ -29,7 +30,8 @@ class SocketStream:
 
     def write_eof(self) -> None:
         """Nothing more follows from this side."""
-        self._writer.write_eof()
+        if not self._writer.is_closing():
+            self._writer.write_eof()
 
     def close(self) -> None:
         """End both directions."""
@@ -48,15 +50,21 @@ class UpgradedStream:
         protocol = connection.protocol
         # Kept for its own sake too: a response that nobody holds lets go of its connection.
         self._switched = switched
-        self._transport = protocol.transport
+        self._transport = connection.transport
         self._reader = StreamReader(protocol, _CHUNK, loop=loop)
         self._writer = StreamWriter(protocol, loop)
         # Hands over what came behind the 101, too.
         protocol.set_parser(_Unparsed(self._reader), self._reader)
+        if not protocol.connected:
+            self._reader.feed_eof()
 
     async def read(self) -> bytes:
-        """Some bytes, empty at the end."""
-        return await self._reader.readany()
+        """Some bytes, empty at the end. Raises OSError when the connection is lost."""
+        with suppress(ClientPayloadError):
+            data = await self._reader.readany()
+            if data or self._reader.exception() is None:
+                return data
+        raise ConnectionResetError("connection lost")
 
     async def write(self, data: bytes) -> None:
         """Send `data`, waiting while the origin reads slowly. Raises OSError when the connection is lost."""
@@ -65,7 +73,9 @@ class UpgradedStream:
 
     def write_eof(self) -> None:
         """Nothing more follows from this side. Under TLS, which cannot be half closed here, it ends both."""
-        if self._transport is not None and self._transport.can_write_eof():
+        if self._transport is None or self._transport.is_closing():
+            return
+        if self._transport.can_write_eof():
             self._transport.write_eof()
         else:
             self.close()
