@@ -154,7 +154,8 @@ class Service:
     async def stop(self) -> None:
         """Drain: accept nothing new, finish what is under way, write what waits, close."""
         self._ready = False
-        patience = self.settings.listen.drain_timeout
+        # Zero would mean "without limit" to the framework.
+        patience = max(self.settings.listen.drain_timeout, 0.1)
         _log.info("draining", extra={"seconds": patience})
         self._listener.close()
         self._web.pre_shutdown()

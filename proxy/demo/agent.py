@@ -1,0 +1,97 @@
+"""An agent that asks through the proxy, and what it reads in the answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final, cast
+
+import http_sf
+from aiohttp import ClientSession
+
+from proxy.demo.documents import Document
+from proxy.http.problems import MEDIA_TYPE, TYPE_PREFIX
+
+Parameters = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One response, with the time from asking to its last byte. Field names are in lower case."""
+
+    status: int
+    fields: Mapping[str, str]
+    body: bytes
+    milliseconds: float
+
+    @property
+    def cache_status(self) -> Parameters:
+        """What the proxy says in Cache-Status (RFC 9211), without its own name."""
+        members = http_sf.parse(self.fields.get("cache-status", "").encode(), tltype="list")
+        return cast("list[tuple[object, Parameters]]", members)[-1][1] if members else {}
+
+    @property
+    def ttl(self) -> int | None:
+        """Seconds of freshness left; negative when stale."""
+        ttl = self.cache_status.get("ttl")
+        return ttl if isinstance(ttl, int) else None
+
+    @property
+    def is_fresh_hit(self) -> bool:
+        """Whether it came from the cache and is fresh."""
+        return self.cache_status.get("hit") is True and self.ttl is not None and self.ttl >= 0
+
+    @property
+    def age(self) -> int | None:
+        """Seconds since the origin vouched for it."""
+        age = self.fields.get("age", "")
+        return int(age) if age.isdigit() else None
+
+    @property
+    def trust(self) -> str | None:
+        """The state in Discovery-Trust."""
+        return self.fields.get("discovery-trust", "").partition(";")[0] or None
+
+    @property
+    def problem(self) -> str | None:
+        """The kind of the proxy's own refusal; None for an answer of the origin's."""
+        if self.fields.get("content-type") != MEDIA_TYPE:
+            return None
+        kind = str(json.loads(self.body).get("type", ""))
+        return kind.removeprefix(TYPE_PREFIX) if kind.startswith(TYPE_PREFIX) else None
+
+    @property
+    def source(self) -> str:
+        """Where the body came from: origin, cache, or the proxy itself."""
+        if self.problem is not None:
+            return "proxy"
+        return "origin" if self.cache_status.get("fwd-status") == self.status else "cache"
+
+    def __str__(self) -> str:
+        told = [f"{self.status}", *(f"{name}: {self.fields[name]}" for name in _TOLD if name in self.fields)]
+        return ", ".join([*told, f"{len(self.body)} bytes"])
+
+
+_TOLD: Final = ("cache-status", "discovery-trust", "age", "etag")
+
+
+class Agent:
+    """Asks for documents in gateway form (contract 3). `last` is the latest answer, None before the first."""
+
+    def __init__(self, session: ClientSession, data_address: str) -> None:
+        self._session = session
+        self._base = f"http://{data_address}/"
+        self.last: Answer | None = None
+
+    async def get(self, document: Document, fields: Mapping[str, str] | None = None) -> Answer:
+        """The proxy's answer to a GET with these request fields. Raises aiohttp.ClientError."""
+        url = self._base + document.url.replace("://", "/", 1)
+        started = perf_counter()
+        async with self._session.get(url, headers=fields, allow_redirects=False) as response:
+            body = await response.read()
+        milliseconds = (perf_counter() - started) * 1000
+        received = {name.lower(): value for name, value in response.headers.items()}
+        self.last = Answer(response.status, received, body, milliseconds)
+        return self.last

@@ -1,0 +1,138 @@
+"""What example.com publishes: an access manifest, an agent card, an llms.txt, and a page for everything else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+HOST: Final = "example.com"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One resource of the origin. `name` is for people; an empty `cache_control` is not sent."""
+
+    name: str
+    path: str
+    media_type: str
+    body: bytes
+    cache_control: str = ""
+
+    @property
+    def url(self) -> str:
+        """Where agents find it."""
+        return f"https://{HOST}{self.path}"
+
+    @cached_property
+    def etag(self) -> str:
+        """A strong validator: another body has another one."""
+        return f'"{hashlib.sha256(self.body).hexdigest()[:16]}"'
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, indent=2).encode()
+
+
+_MANIFEST: Final[dict[str, Any]] = {
+    "profileId": "uaix.ai-ready-web.manifest.v1",
+    "site": {"name": "Decentralized Finance Node", "url": "https://example.com/"},
+    "readinessProfiles": ["ARW-F0", "ARW-F1", "ARW-F2", "ARW-F3"],
+    "discovery": {
+        "robots": "https://example.com/robots.txt",
+        "llms": "https://example.com/llms.txt",
+        "openapi": "https://example.com/api/v1/openapi.json",
+        "x-auth-metadata": "https://auth.example.com/.well-known/oauth-authorization-server",
+    },
+    "routes": [
+        {
+            "abilityLevel": "L1",
+            "method": "GET",
+            "highestSupportedPath": "/api/v1/public/markets",
+            "lowestSafeFallback": "/markets.html",
+            "sideEffecting": False,
+        },
+        {
+            "abilityLevel": "L4",
+            "method": "POST",
+            "highestSupportedPath": "/api/v1/secure/transactions",
+            "requiresAuthentication": True,
+            "authUnavailableFallback": "https://example.com/login",
+            "noOpBehavior": "human_review_required",
+        },
+    ],
+    "x-independent-mirrors": [
+        "https://mirror1.example.net/.well-known/uaix-agent-access.json",
+        "ipfs://QmYwAPJzv5CZsnA625s3Xf2sm5Dsg7C733d",
+    ],
+    "supportBoundary": "Public discovery and evidence only; no runtime authority.",
+}
+
+# Lifetimes of seconds, where a publisher would take minutes to days, so that the demo can wait for their end.
+MANIFEST: Final = Document(
+    "manifest",
+    "/.well-known/uaix-agent-access.json",
+    "application/json",
+    _json(_MANIFEST),
+    "public, max-age=2, stale-while-revalidate=2, stale-if-error=600",
+)
+REVISED_MANIFEST: Final = replace(
+    MANIFEST, body=_json(_MANIFEST | {"site": {"name": "Finance Node, renamed", "url": "https://example.com/"}})
+)
+
+_FOR_THE_WHOLE_DEMO: Final = "public, max-age=600, stale-if-error=86400"
+
+AGENT_CARD: Final = Document(
+    "agent-card",
+    "/.well-known/agent-card.json",
+    "application/json",
+    _json(
+        {
+            "name": "Market Agent",
+            "description": "Answers questions about public markets.",
+            "version": "1.0.0",
+            "supportedInterfaces": [
+                {
+                    "url": "https://example.com/a2a",
+                    "protocolBinding": "HTTP+JSON",
+                    "protocolVersion": "1.0",
+                }
+            ],
+            "capabilities": {"streaming": False},
+            "defaultInputModes": ["text/plain"],
+            "defaultOutputModes": ["application/json"],
+            "skills": [
+                {
+                    "id": "quote",
+                    "name": "Quote",
+                    "description": "The last price of a market.",
+                    "tags": ["markets"],
+                }
+            ],
+        }
+    ),
+    _FOR_THE_WHOLE_DEMO,
+)
+
+LLMS: Final = Document(
+    "llms.txt",
+    "/llms.txt",
+    "text/markdown; charset=utf-8",
+    b"# Decentralized Finance Node\n\n> Public market data for people and agents.\n\n"
+    b"## Data\n\n- [Markets](https://example.com/markets.html): every market, as a page\n",
+    _FOR_THE_WHOLE_DEMO,
+)
+
+CATCH_ALL: Final = Document(
+    "page",
+    "/",
+    "text/html; charset=utf-8",
+    b"<!doctype html><title>Decentralized Finance Node</title><p>There is nothing else here.</p>",
+    "public, max-age=600",
+)
+
+# Published nowhere: the origin answers these with its page.
+AI_CATALOG: Final = Document("ai-catalog", "/.well-known/ai-catalog.json", "application/json", b"")
+DID_DOCUMENT: Final = Document("did.json", "/.well-known/did.json", "application/json", b"")

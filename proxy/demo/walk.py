@@ -1,0 +1,97 @@
+"""The steps in order, and what came of them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Final
+
+from proxy import __version__
+from proxy.demo.documents import AGENT_CARD, HOST, LLMS, MANIFEST
+from proxy.demo.screen import Screen
+from proxy.demo.stage import Stage, opened
+from proxy.demo.steps import Step, Unfulfilled
+
+_STEP_SECONDS: Final = 12
+
+
+async def walk(steps: Sequence[Step], *, keep: bool, screen: Screen) -> int:
+    """Take the steps; 0 when all did what they say, else 1. Raises CannotStart when none could begin."""
+    _end_on_signals()
+    started = perf_counter()
+    screen.waiting("starting the origin and the proxy")
+    async with opened(screen.waiting) as stage:
+        screen.heading(*_what_runs(stage))
+        taken = [await _take(stage, screen, number, step) for number, step in enumerate(steps, start=1)]
+        screen.summary(sum(taken), len(taken), perf_counter() - started)
+        if keep:
+            await _stay(stage, screen)
+    return 0 if all(taken) else 1
+
+
+def _end_on_signals() -> None:
+    """These end the demo as Ctrl-C does: with everything that it started."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def _take(stage: Stage, screen: Screen, number: int, step: Step) -> bool:
+    """Take one step and tell of it; whether it did what it says."""
+    screen.waiting(f"STEP {number:>2}  {step.title}")
+    stage.origin.forget()
+    started = perf_counter()
+    try:
+        async with asyncio.timeout(_STEP_SECONDS):
+            answer = await step.take(stage)
+    except Unfulfilled as error:
+        screen.step(number, step, error.answer, error.answer.milliseconds)
+        screen.failure(error.expected, error.came)
+        return False
+    except Exception as error:  # whatever it is, the next step gets its turn
+        screen.step(number, step, None, (perf_counter() - started) * 1000)
+        screen.failure(f"the step to end within {_STEP_SECONDS} s", _what_came(error, stage))
+        return False
+    screen.step(number, step, answer, answer.milliseconds)
+    return True
+
+
+def _what_came(error: Exception, stage: Stage) -> str:
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"{said}; the last answer was {stage.agent.last or 'none'}"
+
+
+def _what_runs(stage: Stage) -> tuple[str, str]:
+    return (
+        f"discovery-proxy {__version__} on {stage.proxy.data}, admin port on {stage.proxy.admin}, store in SQLite",
+        f"{HOST} over TLS on 127.0.0.1:{stage.origin.port}, certified by an authority made for this run",
+    )
+
+
+async def _stay(stage: Stage, screen: Screen) -> None:
+    """Leave everything running until Ctrl-C, which from now on is no failure."""
+    interrupted = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
+    for line in _invitation(stage):
+        screen.line(line)
+    await interrupted.wait()
+
+
+def _invitation(stage: Stage) -> list[str]:
+    data, admin, manifest = f"http://{stage.proxy.data}", f"http://{stage.proxy.admin}", MANIFEST.url
+    return [
+        "",
+        "Everything goes on running until Ctrl-C. To paste elsewhere:",
+        "",
+        *(f"  curl -i {data}/https/{HOST}{document.path}" for document in (MANIFEST, AGENT_CARD, LLMS)),
+        f"  curl -i --proxy {data} --cacert {stage.ca_file} {LLMS.url}",
+        f"  curl -i --connect-to {HOST}:443:127.0.0.1:{stage.origin.port} --cacert {stage.ca_file} {manifest}",
+        f"  curl {admin}/readyz",
+        f"  curl '{admin}/admin/explain?url={manifest}'",
+        f"  curl '{admin}/admin/entries?host={HOST}'",
+        f"""  curl -d '{{"url": "{manifest}"}}' {admin}/admin/purge""",
+        f"  curl {admin}/metrics",
+    ]
