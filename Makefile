@@ -45,8 +45,8 @@ conformance: install ## the public HTTP cache suite alone (needs npm)
 demo: install ## the whole job against a local internet; KEEP=1 leaves it running
 	$(PY) -m proxy demo $(if $(filter 1,$(KEEP)),--keep)
 
-bench: install ## benchmarks against other caches
-	$(PY) -m benchmarks
+bench: install ## the benchmarks (ARGS="herd --quick" for some of them)
+	$(PY) -m benchmarks $(ARGS)
 
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m piptools compile --quiet --generate-hashes --allow-unsafe \
 	--strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
