@@ -123,7 +123,7 @@ class _Reading:
 
 
 def parse_response_directives(fields: Fields) -> ResponseDirectives:
-    """The directives that govern a shared cache: the first usable of the fields that target one, else Cache-Control.
+    """The directives that govern a shared cache: the first usable field that targets one, else Cache-Control.
 
     CDN-Cache-Control comes first (RFC 9213 §2.2), then Surrogate-Control, its predecessor on reverse proxies.
     """

@@ -26,6 +26,7 @@ UNDERSTOOD_STATUSES = frozenset({200, 203, 204, 300, 301, 302, 303, 307, 308, 40
 KEEP_FOR_VALIDATION = 86_400.0
 # Never part of a stored response: framing is ours, cookies are one client's, age is counted anew.
 _NOT_STORED_FIELDS = ("age", "content-length", "set-cookie")
+_CREDENTIALS = frozenset({"authorization", "cookie"})
 
 
 class NotStoredReason(StrEnum):
@@ -41,6 +42,7 @@ class NotStoredReason(StrEnum):
     PRIVATE = "private"
     AUTHORIZATION = "authorization"
     VARY_ANY = "vary-any"
+    VARY_CREDENTIALS = "vary-credentials"
     STATUS = "status-without-explicit-freshness"
     SET_COOKIE = "set-cookie"
     NO_USE = "no-freshness-or-validator"
@@ -122,8 +124,18 @@ def _refusal(request: Request, head: ResponseHead, directives: ResponseDirective
         return NotStoredReason.AUTHORIZATION
     if not _is_cacheable(head, directives):
         return NotStoredReason.STATUS
+    return _vary_refusal(request, head)
+
+
+def _vary_refusal(request: Request, head: ResponseHead) -> NotStoredReason | None:
+    vary = parse_vary(head.fields)
     # §4.1: a Vary of "*" never matches, so storing it would only cost memory.
-    return NotStoredReason.VARY_ANY if parse_vary(head.fields) is None else None
+    if vary is None:
+        return NotStoredReason.VARY_ANY
+    # Selecting values are stored, credentials never (contract 4.17); for requests without them it may be stored.
+    if any(name in _CREDENTIALS and name in request.fields for name in vary):
+        return NotStoredReason.VARY_CREDENTIALS
+    return None
 
 
 def _status_refusal(request: Request, head: ResponseHead, directives: ResponseDirectives) -> NotStoredReason | None:

@@ -54,8 +54,7 @@ class NotOurs:
 
 def fill_request(request: Request, checkable: frozenset[str] | None = None) -> Request:
     """The request whose answer may serve every client alike. `checkable`: the codings that can be verified."""
-    dropped = CLIENT_CONDITIONS + (() if checkable is None else ("accept-encoding",))
-    fields = request.fields.without(dropped)
+    fields = request.fields.without(CLIENT_CONDITIONS)
     accepted = request.fields.get("accept-encoding")
     if accepted is not None:
         fields = fields.with_value("Accept-Encoding", normalise_codings(accepted, checkable))

@@ -1,0 +1,81 @@
+"""What purge marks make of a stored response (contract 4.4, 14.17)."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.caching.generations import (
+    EVERYTHING,
+    Mark,
+    MarkedStale,
+    Purged,
+    Standing,
+    Valid,
+    host_scope,
+    scopes,
+    standing,
+    tag_scope,
+    uri_scope,
+)
+from proxy.http.targets import parse_target
+from tests.caching.samples import NOW, request, stored
+
+URI = "https://example.com:8443/a?b"
+
+
+@pytest.mark.parametrize(
+    ("uri", "tags", "expected"),
+    [
+        pytest.param(
+            "https://example.com/a",
+            (),
+            ["all", "uri:https://example.com/a", "host:example.com", "host:example.com:443"],
+            id="default-port",
+        ),
+        pytest.param(
+            URI,
+            ("t", "u"),
+            ["all", f"uri:{URI}", "host:example.com", "host:example.com:8443", "tag:t", "tag:u"],
+            id="port-and-tags",
+        ),
+        pytest.param("http://[::1]/", (), ["all", "uri:http://[::1]/", "host:[::1]", "host:[::1]:80"], id="ipv6"),
+    ],
+)
+def test_scopes(uri: str, tags: tuple[str, ...], expected: list[str]) -> None:
+    assert list(scopes(parse_target(uri), tags)) == expected
+
+
+def hard(generation: int) -> Mark:
+    return Mark(generation, NOW + generation, soft=False)
+
+
+def soft(generation: int) -> Mark:
+    return Mark(generation, NOW + generation, soft=True)
+
+
+# The response was fetched in generation 5.
+STANDINGS: dict[str, tuple[dict[str, Mark], Standing]] = {
+    "no-marks": ({}, Valid()),
+    "fetched-after": ({EVERYTHING: hard(4)}, Valid()),
+    "fetched-in-its-generation": ({EVERYTHING: hard(5)}, Valid()),
+    "fetched-before": ({EVERYTHING: hard(6)}, Purged("all")),
+    "uri": ({uri_scope(URI): hard(6)}, Purged(f"uri:{URI}")),
+    "another-uri": ({uri_scope(URI + "c"): hard(6)}, Valid()),
+    "14.17-host-means-every-port": ({host_scope("example.com"): hard(6)}, Purged("host:example.com")),
+    "host-and-port": ({host_scope("example.com:8443"): hard(6)}, Purged("host:example.com:8443")),
+    "host-and-another-port": ({host_scope("example.com:443"): hard(6)}, Valid()),
+    "tag": ({tag_scope("t"): hard(6)}, Purged("tag:t")),
+    "another-tag": ({tag_scope("x"): hard(6)}, Valid()),
+    "soft": ({tag_scope("t"): soft(6)}, MarkedStale(NOW + 6)),
+    "soft-before": ({tag_scope("t"): soft(5)}, Valid()),
+    "first-of-two-soft": ({EVERYTHING: soft(8), tag_scope("t"): soft(7)}, MarkedStale(NOW + 7)),
+    "first-of-two-soft-the-other-way": ({EVERYTHING: soft(7), tag_scope("t"): soft(8)}, MarkedStale(NOW + 7)),
+    "hard-outweighs-soft": ({EVERYTHING: soft(8), tag_scope("t"): hard(6)}, Purged("tag:t")),
+    "old-hard-does-not": ({EVERYTHING: soft(8), tag_scope("t"): hard(5)}, MarkedStale(NOW + 8)),
+}
+
+
+@pytest.mark.parametrize(("marks", "expected"), STANDINGS.values(), ids=STANDINGS)
+def test_standing(marks: dict[str, Mark], expected: Standing) -> None:
+    kept = stored("Cache-Control: max-age=60", "Cache-Tag: t", asked=request(uri=URI), generation=5)
+    assert standing(kept, marks) == expected
