@@ -19,7 +19,7 @@ MAX_SECONDS = 2.0**31
 SURROGATE = "discovery-proxy"
 
 _SECONDS = ("max-age", "s-maxage", "stale-while-revalidate", "stale-if-error")
-_FLAGS = ("no-store", "must-revalidate", "proxy-revalidate", "public", "must-understand", "immutable")
+_FLAGS = ("no-store", "must-revalidate", "proxy-revalidate", "public", "must-understand")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,6 @@ class ResponseDirectives:
     proxy_revalidate: bool = False
     public: bool = False
     must_understand: bool = False
-    immutable: bool = False
     private: bool = False
     no_cache: bool = False
     withheld: frozenset[str] = frozenset()
@@ -114,7 +113,6 @@ class _Reading:
             proxy_revalidate="proxy-revalidate" in self.flags,
             public="public" in self.flags,
             must_understand="must-understand" in self.flags,
-            immutable="immutable" in self.flags,
             private="private" in self.flags,
             no_cache="no-cache" in self.flags,
             withheld=frozenset(self.withheld),

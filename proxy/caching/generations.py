@@ -18,11 +18,10 @@ EVERYTHING = "all"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One purge: the generation it began, when, and whether it only marks stale."""
+    """One purge: the generation it began, and when."""
 
     generation: int
     at: float
-    soft: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,11 @@ def tag_scope(tag: str) -> str:
     return f"tag:{tag}"
 
 
+def softly(scope: str) -> str:
+    """The name under which soft purges of `scope` are marked: beside the hard ones, so that neither hides the other."""
+    return f"soft:{scope}"
+
+
 def scopes(target: Target, tags: tuple[str, ...]) -> Iterator[str]:
     """Every scope a response of `target` with `tags` falls under."""
     host = f"[{target.host}]" if ":" in target.host else target.host
@@ -76,10 +80,13 @@ def standing(stored: StoredResponse, marks: Mapping[str, Mark]) -> Standing:
     """What the purges in `marks` make of `stored`. A hard purge outweighs soft ones."""
     stale_since: float | None = None
     for scope in scopes(parse_target(stored.uri), stored.tags):
-        mark = marks.get(scope)
-        if mark is None or mark.generation <= stored.generation:
-            continue
-        if not mark.soft:
+        if _reaches(marks.get(scope), stored):
             return Purged(scope)
-        stale_since = mark.at if stale_since is None else min(stale_since, mark.at)
+        mark = marks.get(softly(scope))
+        if mark is not None and _reaches(mark, stored):
+            stale_since = mark.at if stale_since is None else min(stale_since, mark.at)
     return Valid() if stale_since is None else MarkedStale(stale_since)
+
+
+def _reaches(mark: Mark | None, stored: StoredResponse) -> bool:
+    return mark is not None and mark.generation > stored.generation

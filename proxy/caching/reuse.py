@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from proxy.caching.directives import RequestDirectives
 from proxy.caching.stored import StoredResponse
-from proxy.caching.vary import favourite_language, normalise
+from proxy.caching.vary import favourite_language, selecting_values
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 
@@ -82,21 +82,28 @@ Decision = Hit | StaleHit | Revalidate | Miss | Unsatisfiable
 
 def select(request: Fields, variants: Sequence[StoredResponse]) -> StoredResponse | None:
     """The most recent variant whose selecting fields the request matches (§4.1)."""
-    matching = [stored for stored in variants if _matches(request, stored)]
+    presented: dict[tuple[str, ...], tuple[str | None, ...]] = {}
+    matching: list[StoredResponse] = []
+    for stored in variants:
+        vary = stored.vary
+        values = presented.get(vary)
+        if values is None:
+            values = presented[vary] = selecting_values(vary, request)
+        if values == stored.selecting or _matches_by_language(request, values, stored):
+            matching.append(stored)
     if len(matching) < 2:
         return matching[0] if matching else None
     # Dates count whole seconds: of one second's responses the last received is the most recent.
     return max(matching, key=lambda stored: (stored.born, stored.exchange.response_time))
 
 
-def _matches(request: Fields, stored: StoredResponse) -> bool:
-    for name, value in zip(stored.vary, stored.selecting, strict=True):
-        presented = request.get(name)
-        if presented == value or normalise(name, presented) == value:
-            continue
-        if name != "accept-language" or not _speaks(presented, stored):
-            return False
-    return True
+def _matches_by_language(request: Fields, values: tuple[str | None, ...], stored: StoredResponse) -> bool:
+    """Nothing but the languages differs, and the stored one serves this client best."""
+    if "accept-language" not in stored.vary:
+        return False
+    pairs = zip(stored.vary, values, stored.selecting, strict=True)
+    others_match = all(value == known for name, value, known in pairs if name != "accept-language")
+    return others_match and _speaks(request.get("accept-language"), stored)
 
 
 def _speaks(presented: str | None, stored: StoredResponse) -> bool:

@@ -25,7 +25,6 @@ _MEMBERS = {
     "reason": str,
     "forbids_stale": bool,
     "must_validate": bool,
-    "immutable": bool,
     "document_class": str,
     "generation": int,
     "downstream_etag": str | None,
@@ -54,7 +53,6 @@ class StoredResponse:
     """must-revalidate, proxy-revalidate, s-maxage or no-cache: §4.2.4 bans serving it stale."""
     must_validate: bool
     """Unqualified no-cache: usable only after validation (§5.2.2.4)."""
-    immutable: bool
     document_class: str
     tags: tuple[str, ...]
     generation: int
@@ -120,7 +118,6 @@ def to_record(stored: StoredResponse) -> str:
         "stale_if_error": stored.stale_if_error,
         "forbids_stale": stored.forbids_stale,
         "must_validate": stored.must_validate,
-        "immutable": stored.immutable,
         "document_class": stored.document_class,
         "tags": stored.tags,
         "generation": stored.generation,

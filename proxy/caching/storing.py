@@ -219,7 +219,6 @@ def _draft(
         stale_if_error=sie,
         forbids_stale=forbids_stale,
         must_validate=directives.no_cache,
-        immutable=directives.immutable,
         document_class=policy.document_class,
         tags=response_tags(head.fields),
         generation=generation,

@@ -37,7 +37,18 @@ class ResponseHead:
 
 # Fields that could change an answer without being part of the cache key (contract 3): whoever sends one would
 # choose what everybody else gets. `Host` is the target's own.
-UNKEYED_FIELDS = frozenset({"host", "forwarded", "x-host", "x-original-url", "x-rewrite-url"})
+UNKEYED_FIELDS = frozenset(
+    {
+        "forwarded",
+        "host",
+        "x-host",
+        "x-http-method",
+        "x-http-method-override",
+        "x-method-override",
+        "x-original-url",
+        "x-rewrite-url",
+    }
+)
 
 
 def forwardable(fields: Fields) -> Fields:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from proxy.caching.generations import EVERYTHING, Mark
+from proxy.caching.generations import EVERYTHING, Mark, softly
 from proxy.caching.stored import MAX_KEEP
 from proxy.ports import StoreUnavailable
 from proxy.stores.files import set_aside
@@ -45,32 +45,33 @@ class MemoryGenerations:
     def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
         """Begin a new generation and mark `scopes` with it; `now` in Unix seconds."""
         generation = max(self._latest + 1, int(now * 1_000_000))
-        self.absorb((scope, Mark(generation, now, soft)) for scope in scopes)
+        self.absorb((name, Mark(generation, now)) for name in _names(scopes, soft=soft))
         self._latest = generation
         if len(self._marks) > MAX_MARKS:
             self._marks = _folded(self._marks)
 
     def absorb(self, marks: Iterable[tuple[str, Mark]]) -> None:
         """Add marks made elsewhere."""
-        for scope, mark in marks:
-            self._marks[scope] = _combined(self._marks.get(scope), mark)
+        for name, mark in marks:
+            self._marks[name] = _newer(self._marks.get(name), mark)
             self._latest = max(self._latest, mark.generation)
 
 
-def _combined(one: Mark | None, other: Mark) -> Mark:
-    """A scope has one mark. A soft purge after a hard one purges what lies between, rather than revive the rest."""
-    if one is None:
-        return other
-    newest = max(one, other, key=lambda mark: mark.generation)
-    return Mark(newest.generation, newest.at, one.soft and other.soft)
+def _names(scopes: Iterable[str], *, soft: bool) -> tuple[str, ...]:
+    return tuple(softly(scope) if soft else scope for scope in scopes)
+
+
+def _newer(one: Mark | None, other: Mark) -> Mark:
+    return other if one is None or one.generation < other.generation else one
 
 
 def _folded(marks: Mapping[str, Mark]) -> dict[str, Mark]:
-    """The older half as one mark on everything: purges more than was asked, never less."""
+    """The older half as one mark of each kind on everything: purges more than was asked, never less."""
     ordered = sorted(marks.items(), key=lambda item: item[1].generation)
     kept = dict(ordered[len(ordered) // 2 :])
-    for _, mark in ordered[: len(ordered) // 2]:
-        kept[EVERYTHING] = _combined(kept.get(EVERYTHING), mark)
+    for name, mark in ordered[: len(ordered) // 2]:
+        everything = softly(EVERYTHING) if name.startswith(softly("")) else EVERYTHING
+        kept[everything] = _newer(kept.get(everything), mark)
     return kept
 
 
@@ -104,14 +105,15 @@ class SqliteGenerations:
 
     def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
         """Begin a new generation, durable at return. Raises StoreUnavailable when this process alone knows it."""
-        held = len(self._memory.marks)
+        names = _names(scopes, soft=soft)
+        expected = len(self._memory.marks) + sum(name not in self._memory.marks for name in set(names))
         self._memory.mark(scopes, now, soft=soft)
         if self._file is None:
             self._attach(now)
             return
-        is_folded = len(self._memory.marks) < held
+        is_folded = len(self._memory.marks) < expected
         try:
-            self._save(self._file, None if is_folded else scopes)
+            self._save(self._file, None if is_folded else names)
         except sqlite3.Error as error:
             raise StoreUnavailable(type(error).__name__) from error
 
@@ -150,17 +152,17 @@ class SqliteGenerations:
             set_aside(self._path)
             return _load(self._path)
 
-    def _save(self, file: sqlite3.Connection, scopes: Iterable[str] | None) -> None:
-        """Write the marks of `scopes`; with None write every mark, and nothing else stays."""
+    def _save(self, file: sqlite3.Connection, names: Iterable[str] | None) -> None:
+        """Write the marks called `names`; with None write every mark, and nothing else stays."""
         marks = self._memory.marks
         rows = [
-            (scope, mark.generation, mark.at, mark.soft)
-            for scope, mark in (marks.items() if scopes is None else ((s, marks[s]) for s in scopes))
+            (name, mark.generation, mark.at)
+            for name, mark in (marks.items() if names is None else ((n, marks[n]) for n in names))
         ]
         with file:
-            if scopes is None:
+            if names is None:
                 file.execute("DELETE FROM marks")
-            file.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", rows)
+            file.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", rows)
 
 
 def _load(path: Path) -> tuple[sqlite3.Connection, list[tuple[str, Mark]] | None]:
@@ -179,13 +181,13 @@ def _read(file: sqlite3.Connection) -> list[tuple[str, Mark]] | None:
     [version] = file.execute("PRAGMA user_version").fetchone()
     if version == 0:
         file.execute(
-            "CREATE TABLE marks (scope TEXT PRIMARY KEY, generation INTEGER NOT NULL, at REAL NOT NULL,"
-            " soft INTEGER NOT NULL) WITHOUT ROWID"
+            "CREATE TABLE marks (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, at REAL NOT NULL)"
+            " WITHOUT ROWID"
         )
         file.execute(f"PRAGMA user_version={SCHEMA}")
         return None
     [verdict] = file.execute("PRAGMA quick_check(1)").fetchone()
     if version != SCHEMA or verdict != "ok":
         raise sqlite3.DatabaseError("another schema or damaged")
-    rows = file.execute("SELECT scope, generation, at, soft FROM marks")
-    return [(scope, Mark(generation, at, bool(soft))) for scope, generation, at, soft in rows]
+    rows = file.execute("SELECT name, generation, at FROM marks")
+    return [(name, Mark(generation, at)) for name, generation, at in rows]

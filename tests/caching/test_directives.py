@@ -69,7 +69,7 @@ RESPONSES: dict[str, tuple[tuple[str, ...], ResponseDirectives]] = {
         ("Cache-Control: must-revalidate, proxy-revalidate, public, must-understand",),
         ResponseDirectives(must_revalidate=True, proxy_revalidate=True, public=True, must_understand=True),
     ),
-    "8246-2-immutable-argument-is-ignored": (("Cache-Control: immutable=x",), ResponseDirectives(immutable=True)),
+    "8246-2-immutable-is-for-user-agents": (("Cache-Control: immutable",), ResponseDirectives()),
     "flag-with-argument": (("Cache-Control: no-store=1",), ResponseDirectives(no_store=True)),
     "9111-4.2.1-invalid-lifetime-is-stale": (("Cache-Control: max-age=abc",), ResponseDirectives(0)),
     "9111-4.2.1-fraction-is-stale": (("Cache-Control: max-age=1.5",), ResponseDirectives(0)),

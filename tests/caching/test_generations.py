@@ -13,6 +13,7 @@ from proxy.caching.generations import (
     Valid,
     host_scope,
     scopes,
+    softly,
     standing,
     tag_scope,
     uri_scope,
@@ -45,33 +46,32 @@ def test_scopes(uri: str, tags: tuple[str, ...], expected: list[str]) -> None:
     assert list(scopes(parse_target(uri), tags)) == expected
 
 
-def hard(generation: int) -> Mark:
-    return Mark(generation, NOW + generation, soft=False)
-
-
-def soft(generation: int) -> Mark:
-    return Mark(generation, NOW + generation, soft=True)
+def made(generation: int) -> Mark:
+    return Mark(generation, NOW + generation)
 
 
 # The response was fetched in generation 5.
 STANDINGS: dict[str, tuple[dict[str, Mark], Standing]] = {
     "no-marks": ({}, Valid()),
-    "fetched-after": ({EVERYTHING: hard(4)}, Valid()),
-    "fetched-in-its-generation": ({EVERYTHING: hard(5)}, Valid()),
-    "fetched-before": ({EVERYTHING: hard(6)}, Purged("all")),
-    "uri": ({uri_scope(URI): hard(6)}, Purged(f"uri:{URI}")),
-    "another-uri": ({uri_scope(URI + "c"): hard(6)}, Valid()),
-    "14.17-host-means-every-port": ({host_scope("example.com"): hard(6)}, Purged("host:example.com")),
-    "host-and-port": ({host_scope("example.com:8443"): hard(6)}, Purged("host:example.com:8443")),
-    "host-and-another-port": ({host_scope("example.com:443"): hard(6)}, Valid()),
-    "tag": ({tag_scope("t"): hard(6)}, Purged("tag:t")),
-    "another-tag": ({tag_scope("x"): hard(6)}, Valid()),
-    "soft": ({tag_scope("t"): soft(6)}, MarkedStale(NOW + 6)),
-    "soft-before": ({tag_scope("t"): soft(5)}, Valid()),
-    "first-of-two-soft": ({EVERYTHING: soft(8), tag_scope("t"): soft(7)}, MarkedStale(NOW + 7)),
-    "first-of-two-soft-the-other-way": ({EVERYTHING: soft(7), tag_scope("t"): soft(8)}, MarkedStale(NOW + 7)),
-    "hard-outweighs-soft": ({EVERYTHING: soft(8), tag_scope("t"): hard(6)}, Purged("tag:t")),
-    "old-hard-does-not": ({EVERYTHING: soft(8), tag_scope("t"): hard(5)}, MarkedStale(NOW + 8)),
+    "fetched-after": ({EVERYTHING: made(4)}, Valid()),
+    "fetched-in-its-generation": ({EVERYTHING: made(5)}, Valid()),
+    "fetched-before": ({EVERYTHING: made(6)}, Purged("all")),
+    "uri": ({uri_scope(URI): made(6)}, Purged(f"uri:{URI}")),
+    "another-uri": ({uri_scope(URI + "c"): made(6)}, Valid()),
+    "14.17-host-means-every-port": ({host_scope("example.com"): made(6)}, Purged("host:example.com")),
+    "host-and-port": ({host_scope("example.com:8443"): made(6)}, Purged("host:example.com:8443")),
+    "host-and-another-port": ({host_scope("example.com:443"): made(6)}, Valid()),
+    "tag": ({tag_scope("t"): made(6)}, Purged("tag:t")),
+    "another-tag": ({tag_scope("x"): made(6)}, Valid()),
+    "soft": ({softly(tag_scope("t")): made(6)}, MarkedStale(NOW + 6)),
+    "soft-before": ({softly(tag_scope("t")): made(5)}, Valid()),
+    "first-of-two-soft": ({softly(EVERYTHING): made(8), softly(tag_scope("t")): made(7)}, MarkedStale(NOW + 7)),
+    "first-of-two-soft-the-other-way": (
+        {softly(EVERYTHING): made(7), softly(tag_scope("t")): made(8)},
+        MarkedStale(NOW + 7),
+    ),
+    "hard-outweighs-soft": ({softly(EVERYTHING): made(8), tag_scope("t"): made(6)}, Purged("tag:t")),
+    "old-hard-does-not": ({softly(EVERYTHING): made(8), tag_scope("t"): made(5)}, MarkedStale(NOW + 8)),
 }
 
 

@@ -148,7 +148,6 @@ def responses(draw: st.DrawFn) -> StoredResponse:
         stale_if_error=draw(SECONDS),
         forbids_stale=draw(st.booleans()),
         must_validate=draw(st.booleans()),
-        immutable=draw(st.booleans()),
         document_class=draw(TEXT),
         tags=tuple(draw(st.lists(TEXT, max_size=3))),
         generation=draw(st.integers(0, 2**62)),

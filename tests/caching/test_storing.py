@@ -372,7 +372,6 @@ def test_what_is_stored() -> None:
         stale_if_error=0.0,
         forbids_stale=False,
         must_validate=False,
-        immutable=True,
         document_class="agent-card",
         tags=("t",),
         generation=7,

@@ -35,7 +35,6 @@ _PLAIN = StoredResponse(
     stale_if_error=0.0,
     forbids_stale=False,
     must_validate=False,
-    immutable=False,
     document_class="agent-card",
     tags=(),
     generation=0,

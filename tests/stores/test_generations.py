@@ -66,6 +66,11 @@ MARKS: dict[str, tuple[list[tuple[str, bool]], int, Standing]] = {
     "fetched afterwards": ([(uri_scope(URI), False)], 1, Valid()),
     "soft": ([(uri_scope(URI), True)], 0, MarkedStale(START)),
     "hard after soft": ([(uri_scope(URI), True), (uri_scope(URI), False)], 1, Purged(uri_scope(URI))),
+    "soft after hard, fetched between": (
+        [(uri_scope(URI), False), (uri_scope(URI), True)],
+        1,
+        MarkedStale(START + 1),
+    ),
     "soft after hard revives nothing": (
         [(uri_scope(URI), False), (uri_scope(URI), True)],
         0,
@@ -90,7 +95,8 @@ def test_generations_rise_when_the_clock_goes_back(generations: Generations) -> 
     before = generations.latest
     generations.mark(("b", "c"), START - 1000, soft=True)
     assert generations.latest == before + 1
-    assert generations.marks["b"].generation == generations.marks["c"].generation == generations.latest
+    made = [mark.generation for name, mark in generations.marks.items() if name != "a"]
+    assert made == [generations.latest, generations.latest]
 
 
 @pytest.mark.parametrize("softly", [False, True], ids=["hard among them", "all soft"])
