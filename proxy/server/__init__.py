@@ -1,13 +1,14 @@
 """The data port: bytes become messages, messages become bytes; and the process around it.
 
 forms       which target a request names
-framing     requests that other recipients might read otherwise
+incoming    a request as received, and what of it goes on
 handler     one request from the socket to its log line
 protocol    the connection
 wire        responses as bytes
 rewriting   gateway form in response fields
 api         the proxy's own resources
 wiring      all parts put together
+usage       what a reload has to wait for
 service     start, reload, drain, stop
 run         event loop and signals
 offline     explain without a running proxy

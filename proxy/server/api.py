@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proxy.caching.serving import VIA, CacheStatus
 from proxy.engine.outcome import Complete, Outcome, Served
+from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
 from proxy.http.messages import ResponseHead
 from proxy.http.problems import Problem, Slug
@@ -20,7 +21,7 @@ Cache-Status in each answer says where it came from. Health, metrics and purging
 """
 
 
-def api_answer(method: str, path: str) -> Complete | Problem:
+def api_answer(method: str, path: str, now: float) -> Complete | Problem:
     """What the proxy itself has at `path`."""
     if path != "/":
         return Problem(
@@ -33,6 +34,7 @@ def api_answer(method: str, path: str) -> Complete | Problem:
     status = CacheStatus(detail="local").serialise()
     fields = Fields(
         (
+            ("Date", format_http_date(now)),
             ("Content-Type", "text/plain; charset=utf-8"),
             ("Cache-Control", "no-store"),
             ("Via", VIA),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from proxy.http.problems import Problem, Slug
@@ -24,7 +23,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Hosts reverse-proxied to one origin, "https://example.com:8443"."""
+    """Hosts, "*" for any, reverse-proxied to one origin, "https://example.com:8443"."""
 
     hosts: tuple[str, ...]
     origin: str
@@ -120,5 +119,4 @@ def _absolute(request_target: str, sites: Sequence[Site]) -> Destination:
 
 
 def _site_of(host: str, sites: Sequence[Site]) -> Site | None:
-    matching = (site for site in sites if any(fnmatchcase(host, pattern) for pattern in site.hosts))
-    return next(matching, None)
+    return next((site for site in sites if host in site.hosts or "*" in site.hosts), None)

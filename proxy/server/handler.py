@@ -11,28 +11,28 @@ from typing import Protocol
 
 from aiohttp import web
 
-from proxy.caching.directives import SURROGATE
 from proxy.caching.serving import VIA, CacheStatus
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served, Streaming, Switched
 from proxy.engine.relay import relay
-from proxy.http.fields import Fields, split_list
-from proxy.http.messages import Request, ResponseHead, forwardable
+from proxy.http.dates import format_http_date
+from proxy.http.fields import Fields
+from proxy.http.messages import Request, ResponseHead
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
-from proxy.ports import Body, Clock, Interim, Origin, OriginUnavailable
+from proxy.ports import ByteStream, Clock, Origin, OriginUnavailable
 from proxy.server.api import api_answer
 from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
-from proxy.server.framing import framing_problem
+from proxy.server.incoming import Incoming
 from proxy.server.protocol import ClientStream, Connection
 from proxy.server.rewriting import in_gateway_form
+from proxy.server.usage import Usage
 from proxy.server.wire import WireResponse, complete, may_have_body, send, serialise_head, stream
 
 _log = logging.getLogger("proxy.server")
 
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-# Edge Architecture 1.0 §3.2: tells a site's origin how it can target this cache.
-_CAPABILITY = ("Surrogate-Capability", f'{SURROGATE}="Surrogate/1.0"')
 _ESTABLISHED = ResponseHead(200, "Connection Established", Fields((("Via", VIA),)))
+_CLIENT_GONE = "client-gone"
+_MALFORMED_BODY = Problem(Slug.BAD_REQUEST, "The request body is not well-formed HTTP/1.1.")
 
 
 class Journal(Protocol):
@@ -63,6 +63,7 @@ class Front:
     sites: tuple[Site, ...]
     connect: bool
     connect_ports: tuple[int, ...]
+    usage: Usage
 
 
 class Handler:
@@ -75,7 +76,9 @@ class Handler:
 
     async def __call__(self, http: web.BaseRequest) -> web.StreamResponse:
         """The framework's handler."""
-        return await _Exchange(self._front(), self._journal, self._clock, http).run()
+        front = self._front()
+        with front.usage:
+            return await _Exchange(front, self._journal, self._clock, http).run()
 
     def report(self, http: web.BaseRequest, problem: Problem, error: BaseException | None) -> WireResponse:
         """The response to a request that never became one, or whose handling failed."""
@@ -92,80 +95,46 @@ class _Exchange:
         self._clock = clock
         self._http = http
         self._started = clock()
-        self._fields = Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in http.raw_headers)
+        self._incoming = Incoming(http)
         self._entry = Entry(
             request_id=uuid.uuid4().hex,
             method=http.method,
             request_target=http.raw_path,
             form=Form.API,
-            traceparent=self._fields.get("traceparent"),
+            traceparent=self._incoming.fields.get("traceparent"),
         )
 
     async def run(self) -> WireResponse:
-        http, front = self._http, self._front
-        malformed = framing_problem(http.version, self._fields)
-        if malformed is not None:
-            return self.fail(malformed, keep_alive=False)
-        where = destination(http.method, http.raw_path, self._fields.get_all("host"), front.sites)
+        http, incoming = self._http, self._incoming
+        problem = incoming.problem()
+        if problem is not None:
+            return self.fail(problem, keep_alive=False)
+        where = destination(http.method, http.raw_path, incoming.fields.get_all("host"), self._front.sites)
         match where:
             case ToTarget(form, target):
                 self._entry = replace(self._entry, form=form)
-                request = Request(http.method, target, self._forwardable(form))
+                request = Request(http.method, target, incoming.forwardable(form))
                 return await self._proxy(request, form)
             case ToTunnel(host, port):
                 self._entry = replace(self._entry, form=Form.TUNNEL)
                 return await self._tunnel(host, port)
             case ToApi(path):
-                answer = api_answer(http.method, path)
+                answer = api_answer(http.method, path, self._clock())
                 return self.fail(answer) if isinstance(answer, Problem) else self._complete(answer)
             case Unroutable(form, problem):
                 self._entry = replace(self._entry, form=form)
                 return self.fail(problem)
 
-    def _forwardable(self, form: Form) -> Fields:
-        """The request fields that go on: an Upgrade is kept, hop-by-hop though it is; Expect is ours to meet."""
-        fields = forwardable(self._fields).without(("expect",)).plus(("Via", VIA))
-        if form is Form.SITE:
-            fields = fields.plus(_CAPABILITY)
-        return fields.plus(("Upgrade", "websocket")) if self._is_upgrade() else fields
-
-    def _is_upgrade(self) -> bool:
-        """Whether it asks for WebSocket: under any other protocol, HTTP/2 above all, requests would pass unseen."""
-        connection = split_list(self._fields.get("connection") or "")
-        return (
-            self._http.method == "GET"
-            and self._http.version >= (1, 1)
-            and "upgrade" in map(str.lower, connection)
-            and (self._fields.get("upgrade") or "").lower() == "websocket"
-        )
-
     async def _proxy(self, request: Request, form: Form) -> WireResponse:
-        answer = await self._front.gateway.handle(request, self._body(), self._interim())
+        incoming = self._incoming
+        answer = await self._front.gateway.handle(request, incoming.body(), incoming.interim(request.target, form))
         if isinstance(answer, Refusal):
+            if incoming.is_malformed:
+                return self.fail(_MALFORMED_BODY, keep_alive=False)
             return self.fail(answer.problem, answer.outcome)
         if form is Form.GATEWAY and not isinstance(answer, Switched):
             answer = replace(answer, head=in_gateway_form(request.target, answer.head))
         return await self._send(answer)
-
-    def _body(self) -> Body:
-        """The request body: None when there is none, else an iterator that first asks the client to go on."""
-        length = self._fields.get("content-length")
-        if "transfer-encoding" not in self._fields and (length is None or length.strip() == "0"):
-            return None
-        return self._read_body()
-
-    async def _read_body(self) -> AsyncIterator[bytes]:
-        if "100-continue" in (self._fields.get("expect") or "").lower():
-            await send(self._http, _CONTINUE)
-        async for data in self._http.content.iter_any():
-            yield data
-
-    def _interim(self) -> Interim | None:
-        """HTTP/1.0 knows no interim responses (RFC 9110 §15.2)."""
-        transport = self._http.transport
-        if transport is None or self._http.version < (1, 1):
-            return None
-        return lambda head: transport.write(serialise_head(head))
 
     async def _send(self, answer: Complete | Streaming | Switched) -> WireResponse:
         match answer:
@@ -183,23 +152,30 @@ class _Exchange:
 
     async def _stream(self, answer: Streaming) -> WireResponse:
         try:
-            response, sent = await stream(self._http, answer.head, _whole(answer))
+            # An origin that sends nothing, as streams of events do for hours, would not let the loss be noticed.
+            with self._connection.when_lost(answer.response.close):
+                response, sent = await stream(self._http, answer.head, _whole(answer))
+        except ConnectionError:
+            self._ended(replace(answer.outcome, detail=_CLIENT_GONE), 0)
+            raise
         except OriginUnavailable as error:
-            self._ended(replace(answer.outcome, served=Served.ERROR, detail=error.fault), 0)
+            self._ended(self._broken_off(answer.outcome, error), 0)
             return WireResponse(answer.head.status, b"", keep_alive=False)
         finally:
             answer.response.close()
         self._ended(answer.outcome, sent)
         return response
 
+    def _broken_off(self, outcome: Outcome, error: OriginUnavailable) -> Outcome:
+        if self._http.transport is None:
+            return replace(outcome, detail=_CLIENT_GONE)
+        return replace(outcome, served=Served.ERROR, detail=error.fault)
+
     async def _switch(self, answer: Switched) -> WireResponse:
         upgraded = answer.upgraded
         lines = [line for line in upgraded.head.fields if line[0].lower() != "via"]
         head = ResponseHead(101, "Switching Protocols", Fields(lines).plus(("Via", VIA)))
-        client = await self._open(head)
-        sent = await relay(client, upgraded.stream)
-        self._ended(answer.outcome, sent)
-        return WireResponse(101, b"", keep_alive=False)
+        return await self._join(head, upgraded.stream, answer.outcome)
 
     async def _tunnel(self, host: str, port: int) -> WireResponse:
         refusal = self._tunnel_refusal(port)
@@ -209,9 +185,24 @@ class _Exchange:
             origin = await self._front.origin.connect(host, port)
         except OriginUnavailable as error:
             return self.fail(Problem(Slug(error.fault.value), error.detail))
-        sent = await relay(await self._open(_ESTABLISHED), origin)
-        self._ended(Outcome(Served.TUNNEL, 200), sent)
-        return WireResponse(200, b"", keep_alive=False)
+        return await self._join(_ESTABLISHED, origin, Outcome(Served.TUNNEL, 200))
+
+    async def _join(self, head: ResponseHead, origin: ByteStream, outcome: Outcome) -> WireResponse:
+        """Tell the client that its connection is a tunnel now, and pass bytes until it ends."""
+        try:
+            await send(self._http, serialise_head(head))
+        except BaseException:
+            origin.close()
+            raise
+        sent = await relay(ClientStream(self._http, self._connection.open_tunnel()), origin)
+        self._ended(outcome, sent)
+        return WireResponse(head.status, b"", keep_alive=False)
+
+    @property
+    def _connection(self) -> Connection:
+        connection = self._http.protocol
+        assert isinstance(connection, Connection)
+        return connection
 
     def _tunnel_refusal(self, port: int) -> Problem | None:
         if not self._front.connect:
@@ -221,13 +212,6 @@ class _Exchange:
             detail = f"Tunnels to port {port} are not allowed; forward.connect_ports names those that are."
             return Problem(Slug.EGRESS_DENIED, detail, {"rule": "forward.connect_ports"})
         return None
-
-    async def _open(self, head: ResponseHead) -> ClientStream:
-        """Tell the client that its connection is a tunnel now."""
-        connection = self._http.protocol
-        assert isinstance(connection, Connection)
-        await send(self._http, serialise_head(head))
-        return ClientStream(self._http, connection.open_tunnel())
 
     def fault(self, problem: Problem, error: BaseException | None) -> WireResponse:
         """Answer what cannot be gone on with, and close; an `error` is a fault of ours and logged."""
@@ -240,7 +224,8 @@ class _Exchange:
         if outcome is None:
             status = CacheStatus(detail=problem.slug).serialise()
             outcome = Outcome(Served.ERROR, problem.status, cache_status=status, detail=problem.slug)
-        lines = [("Content-Type", MEDIA_TYPE), ("Cache-Control", "no-store"), ("Via", VIA)]
+        lines = [("Date", format_http_date(self._clock())), ("Content-Type", MEDIA_TYPE)]
+        lines += [("Cache-Control", "no-store"), ("Via", VIA)]
         lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
         head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))
         answer = Complete(head, problem.body(self._entry.request_id), outcome)

@@ -6,18 +6,22 @@ Everything of the framework that is not public and that this project leans on st
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import HttpProcessingError, InvalidURLError, LineTooLong
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from proxy.http.problems import Problem, Slug
 from proxy.server.wire import WireResponse
 
 # Read from a client before the origin has taken it: enough to keep both sides busy.
 _TUNNEL_BUFFER = 2**16
+# The parser has no class of its own for it.
+_TOO_MANY_FIELDS = "Too many headers received"
 
 Report = Callable[[web.BaseRequest, Problem, BaseException | None], WireResponse]
 """Turns a failed request into its response, and logs it."""
@@ -40,12 +44,14 @@ class _TunnelParser:
 class Connection(RequestHandler):
     """One client connection."""
 
-    __slots__ = ("_report", "_tunnel")
+    __slots__ = ("_report", "_tunnel", "_watch", "_when_lost")
 
     def __init__(self, manager: web.Server, report: Report, **options: Any) -> None:
-        super().__init__(manager, loop=asyncio.get_running_loop(), access_log=None, **options)
+        super().__init__(manager, loop=asyncio.get_running_loop(), access_log=None, **options)  # type: ignore[arg-type]
         self._report = report
         self._tunnel: _TunnelParser | None = None
+        self._when_lost: Callable[[], None] | None = None
+        self._watch: asyncio.TimerHandle | None = None
 
     def handle_error(
         self,
@@ -55,9 +61,67 @@ class Connection(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """Answer what the parser refused, or what a handler let escape, with a problem; then close."""
+        if isinstance(exc, ConnectionError):
+            # The client has gone: there is nobody to answer, and nothing went wrong here.
+            raise exc
         if status == 400:
             return self._report(request, _parse_problem(exc), None)
         return self._report(request, Problem(Slug.INTERNAL, "The request could not be handled."), exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the client's. The parser leaves whoever reads a body waiting when it breaks in a later piece."""
+        super().data_received(data)
+        if not self._messages or not isinstance(self._messages[-1][0], _ErrInfo):
+            return
+        under_way = self._current_request
+        for body in (*(payload for _, payload in self._messages), *([under_way.content] if under_way else [])):
+            if not body.is_eof():
+                body.set_exception(web.RequestPayloadError("malformed body"))
+                body.feed_eof()
+
+    @contextmanager
+    def when_lost(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Inside the block, call `callback` as soon as the client goes away."""
+        self._when_lost = callback
+        try:
+            yield
+        finally:
+            self._when_lost = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The client has gone: nothing is left to do for a task that only reads the rest of an unwanted body."""
+        self._unwatch()
+        if self._when_lost is not None:
+            self._when_lost()
+        lingering = None if self._request_in_progress else self._task_handler
+        super().connection_lost(exc)
+        if lingering is not None:
+            lingering.cancel()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write, or not at all."""
+        super().pause_writing()
+        self._watch_reading(sys.maxsize)
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        super().resume_writing()
+        self._unwatch()
+
+    def _watch_reading(self, unread_before: int) -> None:
+        """Ends the connection when the client takes nothing for as long as an idle connection is kept."""
+        if self.transport is None:
+            return
+        unread = self.transport.get_write_buffer_size()
+        if unread < unread_before:
+            self._watch = self._loop.call_later(self.keepalive_timeout, self._watch_reading, unread)
+        else:
+            self.transport.abort()
+
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
 
     def open_tunnel(self) -> StreamReader:
         """From now on the client's bytes come out of the reader that is returned."""
@@ -78,6 +142,8 @@ def _parse_problem(error: BaseException | None) -> Problem:
     if isinstance(error, LineTooLong):
         detail = "The request line or a header field is longer than this proxy accepts (listen.max_header)."
         return Problem(Slug.TOO_LARGE, detail, at_status=431)
+    if isinstance(error, HttpProcessingError) and error.message == _TOO_MANY_FIELDS:
+        return Problem(Slug.TOO_LARGE, "The request has more header fields than this proxy accepts.", at_status=431)
     if isinstance(error, InvalidURLError):
         return Problem(Slug.BAD_TARGET, "The request target is no path, no absolute URI and no authority.")
     name = type(error).__name__ if isinstance(error, HttpProcessingError) else "malformed message"

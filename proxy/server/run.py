@@ -32,6 +32,12 @@ def run(settings: Settings, reload: Callable[[], Settings]) -> int:
 
 
 async def _serve(settings: Settings, reload: Callable[[], Settings]) -> int:
+    loop = asyncio.get_running_loop()
+    stopping, reload_early = asyncio.Event(), asyncio.Event()
+    # Before the start: whoever reads in the log that we serve may send a signal at once.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    loop.add_signal_handler(signal.SIGHUP, reload_early.set)
     service = Service(settings)
     try:
         await service.start()
@@ -42,12 +48,10 @@ async def _serve(settings: Settings, reload: Callable[[], Settings]) -> int:
     # hold no cycles: looking through them pauses every request, so the oldest generation is looked at rarely.
     gc.freeze()
     gc.set_threshold(20_000, 20, 1_000)
-    stopping = asyncio.Event()
     reloads = _Reloads(service, reload)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
     loop.add_signal_handler(signal.SIGHUP, reloads.start)
+    if reload_early.is_set():
+        reloads.start()
     await stopping.wait()
     await service.stop()
     return 0

@@ -147,9 +147,12 @@ class Service:
         _log.info("reloaded")
 
     async def _retire(self, engine: Engine, origin: AiohttpOrigin) -> None:
-        await engine.flights.close(self.settings.listen.drain_timeout)
-        await asyncio.sleep(self.settings.listen.drain_timeout)
-        await origin.close()
+        """Streams and tunnels may last for hours: what they use is closed when the last one has ended."""
+        try:
+            await engine.front.usage.ended()
+            await engine.flights.close(self.settings.listen.drain_timeout)
+        finally:
+            await origin.close()
 
     async def stop(self) -> None:
         """Drain: accept nothing new, finish what is under way, write what waits, close."""
@@ -163,6 +166,7 @@ class Service:
         await self._engine.flights.close(patience)
         for task in self._retired:
             task.cancel()
+        await asyncio.gather(*self._retired, return_exceptions=True)
         await self._shared.store.close()
         with suppress(AttributeError):
             self._shared.generations.close()  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from proxy.metrics import Metrics
 from proxy.ports import Clock, Generations, Origin
 from proxy.server.forms import Site
 from proxy.server.handler import Entry, Front
+from proxy.server.usage import Usage
 from proxy.stores.generations import MemoryGenerations, SqliteGenerations
 from proxy.stores.memory import Memory
 from proxy.stores.persistent import Persistent, open_sqlite
@@ -104,6 +105,7 @@ def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
         sites=tuple(Site(site.hosts, site.origin) for site in settings.sites),
         connect=settings.forward.connect == "tunnel",
         connect_ports=settings.forward.connect_ports,
+        usage=Usage(),
     )
     return Engine(front, control, flights, refresher)
 

@@ -123,8 +123,15 @@ class BrokenBodies(ResponseHandler):
     """Tells the reader of a body that it broke off where aiohttp's parser is silent about it.
 
     That is after a parse error in a later segment (the reader would wait for ever), and when a body that ends with
-    the connection (RFC 9112 §6.3) was ended by an error (the reader would take it for complete).
+    the connection (RFC 9112 §6.3) was ended by an error or by ourselves (the reader would take it for complete).
     """
+
+    _origin_has_ended = False
+
+    def eof_received(self) -> None:
+        """The origin has sent everything."""
+        self._origin_has_ended = True
+        super().eof_received()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The connection is gone, in order when `exc` is None."""
@@ -135,7 +142,7 @@ class BrokenBodies(ResponseHandler):
             return
         if not payload.is_eof():
             payload.set_exception(self.exception() or ClientPayloadError())
-        elif exc is not None:
+        elif exc is not None or not self._origin_has_ended:
             payload.set_exception(ClientPayloadError())
 
 
