@@ -1,12 +1,15 @@
-"""Answers made from the store or by ourselves: the place where a decision becomes fields."""
+"""Answers from the store, from an origin, or by ourselves: the place where a decision becomes fields."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proxy.caching.preconditions import evaluate
-from proxy.caching.serving import CacheStatus, selected_body, served_head, trust_field, ttl
+from proxy.caching.serving import CacheStatus, selected_body, served_head, trust_field, ttl, with_proxy_fields
 from proxy.caching.stored import StoredResponse
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
+from proxy.engine.settings import ClassRules
 from proxy.http.messages import Request, ResponseHead
 from proxy.http.problems import Problem
 
@@ -59,3 +62,28 @@ def refusal(
         detail=problem.slug.value,
     )
     return Refusal(problem, outcome)
+
+
+def forwarded(
+    request: Request,
+    rules: ClassRules,
+    head: ResponseHead,
+    status: CacheStatus,
+    served: Served,
+    upstream_seconds: float,
+    now: float,
+) -> tuple[ResponseHead, Outcome]:
+    """An origin's own head, marked as ours to pass on, and the outcome that tells of it."""
+    marked = with_proxy_fields(head, status)
+    if rules.document_class is not DocumentClass.OTHER:
+        marked = replace(marked, fields=marked.fields.plus(trust_field(request.target.scheme, now)))
+    outcome = Outcome(
+        served=served,
+        status=head.status,
+        target=request.target,
+        document_class=rules.document_class,
+        cache_status=status.serialise(),
+        upstream_seconds=upstream_seconds,
+        detail=status.detail,
+    )
+    return marked, outcome

@@ -16,10 +16,12 @@ from typing import Any
 from proxy.caching.stored import StoredResponse
 from proxy.caching.vary import selecting_values
 from proxy.engine.outcome import Complete, Streaming
+from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.problems import Problem
 from proxy.ports import Clock
 
+NO_FIELDS = Fields()
 # Stands between the URI and the selecting values in a flight's key; no URI holds a line break.
 VARIANT_SEPARATOR = "\n"
 # Seconds for which a key that turned out not to be storable lets every request through on its own.
@@ -36,7 +38,9 @@ class Filled:
     forward_status: int
     upstream_seconds: float
     kept: bool
-    """Whether it was published; False when a purge overtook it or a 304 withdrew it."""
+    """Whether it was published; False when something newer or a purge overtook it, or a 304 withdrew it."""
+    own: Fields = NO_FIELDS
+    """Lines that may not be replayed (Set-Cookie): for the client that caused the fill alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Failed:
     """The origin gave no usable answer; nobody asks again on behalf of those who waited."""
 
     problem: Problem
-    answer: Complete | None
+    answer: Complete | Streaming | None
     """The origin's own 5xx, to pass on when nothing stale may be served."""
     upstream_seconds: float
 
@@ -99,11 +103,11 @@ class Flights:
         self._clock = clock
         self._lease = lease
         self._flights: dict[str, Flight] = {}
-        self._tasks: set[asyncio.Task[FillEnd]] = set()
+        self._under_way: set[Flight] = set()
         self._uncollapsed: OrderedDict[str, float] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._under_way)
 
     def joinable(self, key: str, generation: int) -> Flight | None:
         """The flight whose end will serve a request made now; one begun before the last purge will not."""
@@ -131,21 +135,27 @@ class Flights:
             self._flights[key] = flight
         task = asyncio.get_running_loop().create_task(fill())
         flight.task = task
-        self._tasks.add(task)
+        self._under_way.add(flight)
         task.add_done_callback(lambda done: self._ended(flight, done))
         return flight
 
     def _ended(self, flight: Flight, task: asyncio.Task[FillEnd]) -> None:
-        self._tasks.discard(task)
+        self._under_way.discard(flight)
         shared = self._flights.get(flight.key) is flight
         if shared:
             del self._flights[flight.key]
         if task.cancelled() or task.exception() is not None:
             return
-        if shared and isinstance(task.result(), NotStorable):
-            self._remember(flight.key)
+        self._learn(flight.key, task.result(), shared=shared)
         if not flight.is_awaited_by_leader:
             release(task.result())
+
+    async def end_of(self, flight: Flight) -> FillEnd | None:
+        """How a flight that was joined ends; None when its lease ends first."""
+        assert flight.task is not None
+        patience = max(0.0, flight.expires_at - self._clock())
+        ended, _ = await asyncio.wait({flight.task}, timeout=patience)
+        return flight.task.result() if ended else None
 
     def abandon(self, flight: Flight) -> None:
         """The client that led `flight` is gone; what may be stored still will be."""
@@ -163,7 +173,12 @@ class Flights:
             return False
         return True
 
-    def _remember(self, key: str) -> None:
+    def _learn(self, key: str, end: FillEnd, *, shared: bool) -> None:
+        """Remember whether waiting for `key` is worth while. A failing origin says nothing of that."""
+        if isinstance(end, Filled):
+            self._uncollapsed.pop(key, None)
+        if not shared or not isinstance(end, NotStorable) or end.answer.head.status >= 500:
+            return
         self._uncollapsed[key] = self._clock() + UNCOLLAPSED_FOR
         self._uncollapsed.move_to_end(key)
         if len(self._uncollapsed) > UNCOLLAPSED_KEYS:
@@ -171,12 +186,14 @@ class Flights:
 
     def is_busy(self, uri: str) -> bool:
         """Whether a fill of any variant of `uri` is under way."""
-        return any(key == uri or key.startswith(uri + VARIANT_SEPARATOR) for key in self._flights)
+        variant = uri + VARIANT_SEPARATOR
+        return any(flight.key == uri or flight.key.startswith(variant) for flight in self._under_way)
 
-    async def close(self, timeout: float) -> None:
-        """Let fills under way finish for `timeout` seconds, then cancel the rest."""
-        if self._tasks:
-            _, late = await asyncio.wait(set(self._tasks), timeout=timeout)
+    async def close(self, seconds: float) -> None:
+        """Let fills under way finish for `seconds`, then cancel the rest."""
+        tasks = {flight.task for flight in self._under_way if flight.task is not None}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
 from proxy.caching.directives import parse_request_directives
@@ -54,6 +55,8 @@ class Everything:
 
 
 NO_FIELDS = Fields()
+# Stored responses looked at between two turns of the loop: about a millisecond.
+_AT_ONCE = 64
 
 Scope = ByUri | ByHost | ByTag | Everything
 
@@ -87,21 +90,26 @@ class Control:
         The count is of what is known to be affected: in memory, and for one URI in the store too.
         """
         name = scope_name(scope)
-        affected = [stored for stored in self._held() if name in scopes(parse_target(stored.uri), stored.tags)]
-        purged = len(affected)
         if isinstance(scope, ByUri):
-            purged = max(purged, await self._store.count(parse_target(scope.uri).uri))
+            return await self._purge_uri(parse_target(scope.uri).uri, name, soft=soft)
+        affected = await self._under(name)
+        self._generations.mark((name,), self._clock(), soft=soft)
+        async for stored in _in_turns([] if soft else affected):
+            # Reading applies the marks: what was purged leaves memory.
+            self._store.peek(stored.uri)
+        return len(affected)
+
+    async def _purge_uri(self, uri: str, name: str, *, soft: bool) -> int:
+        purged = await self._store.count(uri)
         self._generations.mark((name,), self._clock(), soft=soft)
         if not soft:
-            for uri in {stored.uri for stored in affected}:
-                self._discard(uri)
-            if isinstance(scope, ByUri):
-                self._store.remove(parse_target(scope.uri).uri)
+            self._store.remove(uri)
         return purged
 
-    def _discard(self, uri: str) -> None:
-        """Reading applies the marks; what was purged leaves memory."""
-        self._store.peek(uri)
+    async def _under(self, name: str) -> list[StoredResponse]:
+        """What memory holds within a scope."""
+        held = _in_turns(stored for _, stored in self._store.entries())
+        return [stored async for stored in held if name in scopes(parse_target(stored.uri), stored.tags)]
 
     async def refresh_uri(self, uri: str) -> bool:
         """Start a refresh of `uri` behind the scenes; False when one is under way or held off."""
@@ -112,8 +120,7 @@ class Control:
 
     async def refresh_host(self, authority: str) -> int:
         """Refresh everything of a host that memory holds; how many refreshes began."""
-        name = host_scope(_canonical_authority(authority))
-        held = [stored for stored in self._held() if name in scopes(parse_target(stored.uri), ())]
+        held = await self._under(host_scope(_canonical_authority(authority)))
         return sum(self._refresh(parse_target(stored.uri), stored) for stored in held)
 
     def _refresh(self, target: Target, stored: StoredResponse | None) -> bool:
@@ -122,9 +129,6 @@ class Control:
         request = Request("GET", target, fields)
         key = flight_key(request, () if stored is None else (stored,))
         return self._refresher.start(request, stored, key)
-
-    def _held(self) -> Iterator[StoredResponse]:
-        return iter([stored for _, stored in self._store.entries()])
 
     async def explain(self, uri: str, fields: Fields = NO_FIELDS) -> dict[str, object]:
         """How a GET for `uri` with `fields` would be answered now, and the arithmetic behind it."""
@@ -153,12 +157,20 @@ class Control:
         now = self._clock()
         name = None if host is None else host_scope(_canonical_authority(host))
         listed: list[dict[str, object]] = []
-        for stored in self._held():
+        for _, stored in self._store.entries():
             if name is None or name in scopes(parse_target(stored.uri), ()):
                 listed.append(summary(stored, now))
                 if len(listed) >= limit:
                     break
         return listed
+
+
+async def _in_turns(stored: Iterable[StoredResponse]) -> AsyncIterator[StoredResponse]:
+    """Each of many, letting requests have their turn in between."""
+    for n, each in enumerate(stored, 1):
+        yield each
+        if n % _AT_ONCE == 0:
+            await asyncio.sleep(0)
 
 
 def scope_name(scope: Scope) -> str:

@@ -10,17 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from proxy.caching.reuse import Forward
-from proxy.caching.serving import CacheStatus, trust_field, with_proxy_fields
+from proxy.caching.directives import NO_REQUEST_DIRECTIVES, parse_response_directives
+from proxy.caching.reuse import Forward, stale_permit
+from proxy.caching.serving import CacheStatus
 from proxy.caching.stored import StoredResponse
-from proxy.caching.storing import NotStored, Storable, may_store
+from proxy.caching.storing import NotStored, NotStoredReason, Storable, may_store
 from proxy.caching.validation import Freshened, NotOurs, conditional_request, fill_request, freshen
-from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import NotADocument, gate
-from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable
+from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_large_for
+from proxy.engine.answers import forwarded
+from proxy.engine.collapse import NO_FIELDS, Failed, Filled, FillEnd, NotStorable
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.settings import ClassRules, EngineSettings
-from proxy.http.codings import CodingFault, decode_body, is_complete
+from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead, received
 from proxy.http.problems import Problem, Slug
 from proxy.ports import (
@@ -34,11 +35,14 @@ from proxy.ports import (
     Overflow,
 )
 from proxy.stores.tiered import Tiered
+from proxy.stores.variants import variant_of
 
 # Answers that say "not to you, not now": they go to the client and leave the stored response alone (rule C-17).
-_LEAVES_STORED = frozenset({401, 403, 406, 407, 408, 425, 429})
-# A decoded document may be this many times its class's limit before it counts as a decompression bomb.
-_EXPANSION = 16
+LEAVES_STORED = frozenset({401, 403, 406, 407, 408, 425, 429})
+# Answers to a client's own conditions and Range; stored, they would answer those who sent none.
+_OF_CONDITIONS = frozenset({412, 416})
+# Why an answer is not stored that says nothing of what other clients may be served.
+_OWN_REASONS = frozenset({NotStoredReason.AUTHORIZATION, NotStoredReason.REQUEST_NO_STORE, NotStoredReason.PARTIAL})
 
 
 def is_failure(status: int) -> bool:
@@ -68,15 +72,6 @@ class Ask:
         return self.request.target.uri
 
 
-class _Refused(Exception):
-    """The origin answered, but not with something that can be used."""
-
-    def __init__(self, problem: Problem, status: int) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
-        self.status = status
-
-
 class Filler:
     """Sends fills and revalidations and stores what comes of them."""
 
@@ -103,7 +98,7 @@ class Filler:
         except OriginUnavailable as error:
             self._observer.upstream(ask.reason, error.fault, self._clock() - started)
             return Failed(problem_of(error), None, self._clock() - started)
-        except _Refused as refused:
+        except Refused as refused:
             self._observer.upstream(ask.reason, refused.problem.slug, self._clock() - started)
             return Failed(refused.problem, None, self._clock() - started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
@@ -114,7 +109,7 @@ class Filler:
         if ask.stored is not None and ask.stored.has_validator:
             sent = conditional_request(sent, ask.stored)
         response = await self._origin.fetch(sent, None, ask.interim)
-        with _closing_on_error(response):
+        with closing_on_error(response):
             head = received(response.head, response.exchange.response_time)
             if head.status == 304:
                 response.close()
@@ -135,20 +130,29 @@ class Filler:
         result = freshen(ask.stored, sent, head, response.exchange, ask.rules.storage, ask.generation, limit)
         if isinstance(result, NotOurs):
             return None
-        kept = self._publish(ask.key, result, ask.stored)
-        return Filled(result.stored, 304, self._clock() - started, kept)
+        kept = self._publish(ask, result, head, ask.stored)
+        return Filled(result.stored, 304, self._clock() - started, kept, _unstored(head))
 
-    def _publish(self, key: str, result: Freshened, old: StoredResponse) -> bool:
-        if result.withdrawn is not None:
-            self._store.discard(key, old)
-            return False
-        return self._put(key, result.stored, old)
+    def _publish(self, ask: Ask, result: Freshened, head: ResponseHead, old: StoredResponse) -> bool:
+        if result.withdrawn is None:
+            return self._put(ask.key, result.stored, old)
+        self._withdraw(ask, result.withdrawn, head, old)
+        return False
 
     def _put(self, key: str, stored: StoredResponse, old: StoredResponse | None) -> bool:
-        kept = self._store.put(key, stored)
+        kept = not self._is_overtaken(key, stored) and self._store.put(key, stored)
         if old is not None and (old.vary, old.selecting) != (stored.vary, stored.selecting):
             self._store.discard(key, old)
         return kept
+
+    def _is_overtaken(self, key: str, stored: StoredResponse) -> bool:
+        """Whether an answer asked for later is there already: versions never go backwards (contract 4.11)."""
+        now = self._clock()
+        return any(
+            stored.exchange.request_time < held.exchange.request_time <= now
+            for held in self._store.peek(key)
+            if variant_of(held) == variant_of(stored)
+        )
 
     async def _failure(self, ask: Ask, response: OriginResponse, head: ResponseHead, started: float) -> Failed:
         body = await response.read(self._settings.max_body)
@@ -167,22 +171,40 @@ class Filler:
         old: StoredResponse | None,
     ) -> FillEnd:
         verdict = may_store(sent, head, response.exchange, ask.rules.storage, ask.generation)
-        is_gated = ask.rules.is_gated and head.status == 200
-        if isinstance(verdict, NotStored):
-            if old is not None and head.status not in _LEAVES_STORED:
-                self._store.discard(ask.key, old)
-            if not is_gated:
-                return self._passed_on(ask, response, head, b"", started, verdict.reason)
+        if isinstance(verdict, Storable) and self._is_for_one(ask, head, old):
+            return self._passed_on(ask, response, head, b"", started, "not-for-others")
+        if isinstance(verdict, NotStored) and not is_held_to_format(ask.rules, head.status):
+            self._withdraw(ask, verdict, head, old)
+            return self._passed_on(ask, response, head, b"", started, verdict.reason)
         body = await self._read(ask, response, head)
         if isinstance(body, Overflow):
+            self._discard(ask, old)
             return self._passed_on(ask, response, head, body.read, started, "larger-than-max-body")
         response.close()
-        _check_coding(head, body, ask.rules.max_body, gated=is_gated)
-        if is_gated:
-            _check_kind(ask.rules.document_class, head, body, ask.rules.max_body)
+        accept(ask.rules, head, body)
         if isinstance(verdict, NotStored):
+            self._withdraw(ask, verdict, head, old)
             return NotStorable(self._own_answer(ask, head, body, started, verdict.reason))
         return self._stored(ask, verdict, body, head, started, old)
+
+    def _withdraw(self, ask: Ask, verdict: NotStored, head: ResponseHead, old: StoredResponse | None) -> None:
+        """An answer that may not be stored also ends what is (case B12), unless it is due to this one client."""
+        is_for_all = verdict.reason not in _OWN_REASONS and "authorization" not in ask.request.fields
+        if is_for_all and head.status not in LEAVES_STORED:
+            self._discard(ask, old)
+
+    def _discard(self, ask: Ask, old: StoredResponse | None) -> None:
+        if old is not None:
+            self._store.discard(ask.key, old)
+
+    def _is_for_one(self, ask: Ask, head: ResponseHead, old: StoredResponse | None) -> bool:
+        """Whether an answer, though storable, is none for others: they keep `old` while it can be served."""
+        if ask.own and head.status in _OF_CONDITIONS:
+            return True
+        if old is None or head.status not in LEAVES_STORED:
+            return False
+        now, outage = self._clock(), self._settings.outage_stale
+        return old.is_fresh(now) or stale_permit(old, NO_REQUEST_DIRECTIVES, now, outage).allows
 
     def _stored(
         self,
@@ -194,16 +216,17 @@ class Filler:
         old: StoredResponse | None,
     ) -> Filled:
         stored = verdict.with_body(body)
-        return Filled(stored, head.status, self._clock() - started, self._put(ask.key, stored, old))
+        kept = self._put(ask.key, stored, old)
+        return Filled(stored, head.status, self._clock() - started, kept, _unstored(head))
 
     async def _read(self, ask: Ask, response: OriginResponse, head: ResponseHead) -> bytes | Overflow:
-        """The body, an Overflow for class `other`; any other class is refused beyond its limit (§14.6)."""
+        """The body, or an Overflow to stream past the cache; a document is refused beyond its limit (§14.6)."""
         limit = ask.rules.max_body
         declared = head.fields.get("content-length") or ""
         too_large = declared.isascii() and declared.isdigit() and int(declared) > limit
         body: bytes | Overflow = Overflow(b"") if too_large else await response.read(limit)
-        if isinstance(body, Overflow) and ask.rules.is_gated:
-            raise _Refused(too_large_problem(ask.rules.document_class, limit), head.status)
+        if isinstance(body, Overflow) and is_held_to_format(ask.rules, head.status):
+            raise too_large_for(ask.rules)
         return body
 
     def _passed_on(
@@ -222,64 +245,22 @@ class Filler:
         return forwarded(ask.request, ask.rules, head, status, served, self._clock() - started, self._clock())
 
 
-def forwarded(
-    request: Request,
-    rules: ClassRules,
-    head: ResponseHead,
-    status: CacheStatus,
-    served: Served,
-    upstream_seconds: float,
-    now: float,
-) -> tuple[ResponseHead, Outcome]:
-    """An origin's own head, marked as ours to pass on, and the outcome that tells of it."""
-    marked = with_proxy_fields(head, status)
-    if rules.document_class is not DocumentClass.OTHER:
-        marked = replace(marked, fields=marked.fields.plus(trust_field(request.target.scheme, now)))
-    outcome = Outcome(
-        served=served,
-        status=head.status,
-        target=request.target,
-        document_class=rules.document_class,
-        cache_status=status.serialise(),
-        upstream_seconds=upstream_seconds,
-        detail=status.detail,
-    )
-    return marked, outcome
+def _unstored(head: ResponseHead) -> Fields:
+    """The lines that go to the client of this exchange and to nobody else."""
+    names = parse_response_directives(head.fields).withheld | {"set-cookie"}
+    if not any(name in head.fields for name in names):
+        return NO_FIELDS
+    return head.fields.where(lambda name, _: name.lower() in names)
 
 
 @contextmanager
-def _closing_on_error(response: OriginResponse) -> Iterator[None]:
+def closing_on_error(response: OriginResponse) -> Iterator[None]:
+    """Let go of `response` when the block fails."""
     try:
         yield
     except BaseException:
         response.close()
         raise
-
-
-def _check_coding(head: ResponseHead, body: bytes, limit: int, *, gated: bool) -> None:
-    """A cut or corrupt coding is an incomplete response (contract 4.5); one we cannot read only matters to a gate."""
-    fault = is_complete(head.fields.get("content-encoding"), body, limit * _EXPANSION)
-    if fault is None or (not gated and fault in (CodingFault.UNKNOWN_CODING, CodingFault.TOO_LARGE)):
-        return
-    detail = f"The body does not decode by its Content-Encoding: {fault}."
-    raise _Refused(Problem(Slug.ORIGIN_INVALID_RESPONSE, detail), head.status)
-
-
-def _check_kind(document_class: DocumentClass, head: ResponseHead, body: bytes, limit: int) -> None:
-    """Contract 4.8: only a document of the declared format is an answer."""
-    decoded = decode_body(head.fields.get("content-encoding"), body, limit)
-    if isinstance(decoded, CodingFault):
-        raise _Refused(too_large_problem(document_class, limit), head.status)
-    verdict = gate(document_class, head.fields.get("content-type"), decoded)
-    if isinstance(verdict, NotADocument):
-        members = {"class": document_class.value, "reason": verdict.reason.value}
-        raise _Refused(Problem(Slug.NOT_A_DOCUMENT, verdict.detail, members), head.status)
-
-
-def too_large_problem(document_class: DocumentClass, limit: int) -> Problem:
-    """§14.6: over its class limit."""
-    detail = f"The origin's {document_class.value} document is larger than {limit} bytes."
-    return Problem(Slug.TOO_LARGE, detail, {"limit": limit, "class": document_class.value})
 
 
 def problem_of(error: OriginUnavailable) -> Problem:

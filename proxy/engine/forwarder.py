@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from proxy.caching.generations import uri_scope
 from proxy.caching.invalidation import invalidated_uris
 from proxy.caching.reuse import Forward, select
 from proxy.caching.serving import CacheStatus
 from proxy.caching.validation import update_from_head
-from proxy.engine.answers import refusal
+from proxy.engine.answers import forwarded, refusal
 from proxy.engine.collapse import Flights
-from proxy.engine.fill import forwarded, problem_of
+from proxy.engine.fill import closing_on_error, problem_of
 from proxy.engine.outcome import Answer, Served, Streaming, Switched
 from proxy.engine.settings import Rules
 from proxy.http.messages import Request, ResponseHead, received
-from proxy.ports import Body, Clock, Generations, Interim, Observer, Origin, OriginUnavailable, Upgraded
+from proxy.ports import (
+    Body,
+    Clock,
+    Generations,
+    Interim,
+    Observer,
+    Origin,
+    OriginUnavailable,
+    StoreUnavailable,
+    Upgraded,
+)
 from proxy.stores.tiered import Tiered
 
 
@@ -49,7 +61,8 @@ class Forwarder:
         except OriginUnavailable as error:
             return self._refused(request, error, forward, started)
         head = received(response.head, response.exchange.response_time)
-        await self._note(request, head)
+        with closing_on_error(response):
+            await self._note(request, head)
         seconds = self._clock() - started
         self._observer.upstream("pass", "passed", seconds)
         status = CacheStatus(forward=forward, forward_status=head.status)
@@ -86,13 +99,15 @@ class Forwarder:
             self._update_from_head(request, head)
         held = [uri for uri in invalidated_uris(request, head) if await self._may_hold(uri)]
         if held:
-            self._generations.mark(tuple(map(uri_scope, held)), self._clock(), soft=False)
+            # A mark that cannot be written still holds here; the origin has acted and its answer is due.
+            with suppress(StoreUnavailable):
+                self._generations.mark(tuple(map(uri_scope, held)), self._clock(), soft=False)
             for uri in held:
                 self._store.remove(uri)
 
     async def _may_hold(self, uri: str) -> bool:
-        """Whether a mark is needed: something is stored, or a fill under way may yet store it."""
-        return self._flights.is_busy(uri) or await self._store.count(uri) > 0
+        """Whether a mark is needed: something is or may be stored, or a fill under way may yet store it."""
+        return self._flights.is_busy(uri) or await self._store.count(uri) > 0 or bool(self._store.degraded)
 
     def _update_from_head(self, request: Request, head: ResponseHead) -> None:
         uri = request.target.uri

@@ -6,10 +6,10 @@ reading what is shared (store, flights, hold-offs) and acting on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from proxy.caching.directives import RequestDirectives, parse_request_directives
+from proxy.caching.directives import parse_request_directives
+from proxy.caching.generations import Purged, standing
 from proxy.caching.reuse import (
     Decision,
     Forward,
@@ -26,10 +26,11 @@ from proxy.caching.stored import StoredResponse
 from proxy.caching.validation import CLIENT_CONDITIONS, ORIGIN_CONDITIONS
 from proxy.engine.answers import from_store, refusal
 from proxy.engine.collapse import Failed, Filled, FillEnd, Flights, NotStorable, flight_key
-from proxy.engine.fill import Ask, Filler
+from proxy.engine.fill import Ask, Filler, is_failure
 from proxy.engine.forwarder import Forwarder
 from proxy.engine.holdoff import HoldOffs
-from proxy.engine.outcome import Answer, Complete, Served
+from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
+from proxy.engine.question import Question, as_filled
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.http.messages import Request
@@ -41,27 +42,6 @@ _ONLY_IF_CACHED = Problem(
     Slug.ONLY_IF_CACHED,
     "The request says only-if-cached and no stored response may answer it. Ask again without that directive.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """One client's request on its way, with what was decided for it."""
-
-    request: Request
-    directives: RequestDirectives
-    key: str
-    forward: Forward
-    stored: StoredResponse | None
-    interim: Interim | None
-
-    @property
-    def is_shareable(self) -> bool:
-        """Whether one answer from the origin can serve it and others alike (contract 4.12)."""
-        return (
-            self.forward is not Forward.REQUEST
-            and not self.directives.no_store
-            and "authorization" not in self.request.fields
-        )
 
 
 class Gateway:
@@ -112,7 +92,8 @@ class Gateway:
             return await self._forwarder.send(request, Forward.BYPASS, body, interim)
         return self.hit(request) or await self._look_up(request, interim)
 
-    async def _look_up(self, request: Request, interim: Interim | None) -> Answer:
+    async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
+        request = as_filled(request, self._rules.of(request.target))
         directives = parse_request_directives(request.fields)
         uri = request.target.uri
         variants = self._store.peek(uri)
@@ -120,79 +101,88 @@ class Gateway:
         if isinstance(decision, Miss | Unsatisfiable):
             variants = await self._store.find(uri, request.fields)
             decision = decide(request, directives, variants, self._clock())
-        return await self._act(request, directives, variants, decision, interim)
-
-    async def _act(
-        self,
-        request: Request,
-        directives: RequestDirectives,
-        variants: Sequence[StoredResponse],
-        decision: Decision,
-        interim: Interim | None,
-    ) -> Answer:
         key = flight_key(request, variants)
+        question = Question(request, directives, key, Forward.URI_MISS, None, interim, is_repeated)
+        return await self._act(question, decision)
+
+    async def _act(self, question: Question, decision: Decision) -> Answer:
+        request = question.request
         match decision:
             case Hit(stored):
                 return self._fresh(request, stored, self._clock())
             case StaleHit(stored):
-                self._refresher.start(request, stored, key)
-                return self._stale(request, stored, Served.SWR, None)
+                self._refresher.start(request, stored, question.key)
+                return self._behind(request, stored, Served.SWR, None)
             case Unsatisfiable():
                 rules = self._rules.of(request.target)
                 status = CacheStatus(detail=_ONLY_IF_CACHED.slug)
                 return refusal(request, _ONLY_IF_CACHED, status, rules.document_class)
             case Revalidate(stored, forward):
-                return await self._revalidate(_Question(request, directives, key, forward, stored, interim))
+                return await self._revalidate(replace(question, forward=forward, stored=stored))
             case Miss(forward):
                 if request.method == "HEAD":
-                    return await self._forwarder.send(request, forward, None, interim)
-                return await self._fill(_Question(request, directives, key, forward, None, interim))
+                    return await self._forwarder.send(request, forward, None, question.interim)
+                return await self._fill(replace(question, forward=forward))
 
-    async def _revalidate(self, question: _Question) -> Answer:
+    async def _revalidate(self, question: Question) -> Answer:
         request, stored = question.request, question.stored
         assert stored is not None
-        if request.method == "HEAD":
-            return await self._forwarder.send(request, question.forward, None, question.interim)
         if self._holdoffs.get(question.key) is not None:
             permit = self._permit(question)
             if permit is not None:
                 self._refresher.start(request, stored, question.key)
-                return self._stale(request, stored, Served.SIE, permit)
-        return await self._fill(question)
+                return self._behind(request, stored, Served.SIE, permit)
+        return await (self._ask_by_head(question) if request.method == "HEAD" else self._fill(question))
 
-    def _permit(self, question: _Question) -> str | None:
+    async def _ask_by_head(self, question: Question) -> Answer:
+        """A HEAD goes to the origin as it is; when that fails it is answered as a GET would be (contract 11)."""
+        answer = await self._forwarder.send(question.request, question.forward, None, question.interim)
+        if not is_failure(answer.outcome.status):
+            return answer
+        seconds = answer.outcome.upstream_seconds or 0.0
+        if isinstance(answer, Refusal):
+            return self._failed(question, Failed(answer.problem, None, seconds), collapsed=False)
+        assert isinstance(answer, Streaming)
+        problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {answer.head.status}.")
+        given = self._failed(question, Failed(problem, answer, seconds), collapsed=False)
+        if given is not answer:
+            answer.response.close()
+        return given
+
+    def _permit(self, question: Question) -> str | None:
         """Why the stored response may stand in for a failing origin; None when it may not."""
-        if question.stored is None:
+        if question.stored is None or self._is_purged(question.stored):
             return None
         outage = self._settings.outage_stale
         permit = stale_permit(question.stored, question.directives, self._clock(), outage)
         return permit.value if permit.allows else None
 
-    async def _fill(self, question: _Question) -> Answer:
+    async def _fill(self, question: Question) -> Answer:
         if not question.is_shareable or self._goes_alone(question):
             return await self._lead(question, shared=False)
         flight = self._flights.joinable(question.key, self._generations.latest)
-        if flight is None:
+        if self._refresher.gives_way(question.key) or flight is None:
             return await self._lead(question, shared=True)
         self._observer.collapsed()
-        return await self._follow(question, await flight.end())
+        end = await self._flights.end_of(flight)
+        return await (self._fill(question) if end is None else self._follow(question, end))
 
-    def _goes_alone(self, question: _Question) -> bool:
+    def _goes_alone(self, question: Question) -> bool:
         """Keys known not to be storable, and ranges of large bodies, are nobody else's business."""
         return self._flights.is_uncollapsed(question.key) or self._wants_range(question)
 
-    def _wants_range(self, question: _Question) -> bool:
+    def _wants_range(self, question: Question) -> bool:
         is_gated = self._rules.of(question.request.target).is_gated
         return question.stored is None and not is_gated and "range" in question.request.fields
 
-    def _sends_conditions(self, question: _Question) -> bool:
+    def _sends_conditions(self, question: Question) -> bool:
         """The client's own conditions travel only where no stored response could answer them."""
         if question.stored is not None or self._rules.of(question.request.target).is_gated:
             return False
         has_conditions = any(name in question.request.fields for name in CLIENT_CONDITIONS)
         return has_conditions and self._goes_alone(question)
 
-    async def _lead(self, question: _Question, *, shared: bool) -> Answer:
+    async def _lead(self, question: Question, *, shared: bool) -> Answer:
         ask = Ask(
             request=question.request,
             rules=self._rules.of(question.request.target),
@@ -211,29 +201,42 @@ class Gateway:
         except BaseException:
             self._flights.abandon(flight)
             raise
+        if self._is_overtaken(question, end):
+            return await self._look_up(question.request, question.interim, is_repeated=True)
         return self._ended(question, end, collapsed=False)
 
-    async def _follow(self, question: _Question, end: FillEnd) -> Answer:
+    def _is_overtaken(self, question: Question, end: FillEnd) -> bool:
+        """Whether a purge came after this answer was asked for: it is not served any more (contract 4.4)."""
+        return isinstance(end, Filled) and self._is_purged(end.stored) and not question.is_repeated
+
+    def _is_purged(self, stored: StoredResponse) -> bool:
+        latest = self._generations.latest
+        return stored.generation < latest and isinstance(standing(stored, self._generations.marks), Purged)
+
+    async def _follow(self, question: Question, end: FillEnd) -> Answer:
         """What a fill that somebody else caused makes of this request: decide again with its own fields."""
         if isinstance(end, Failed):
             return self._ended(question, end, collapsed=True)
         if isinstance(end, NotStorable):
             return await self._lead(question, shared=False)
+        if self._is_overtaken(question, end):
+            return await self._look_up(question.request, question.interim, is_repeated=True)
         variants = (*self._store.peek(question.request.target.uri), end.stored)
         decision = decide(question.request, question.directives, variants, self._clock())
-        if isinstance(decision, Hit):
+        if isinstance(decision, Hit | StaleHit):
             return self._filled(question, end, decision.stored, collapsed=True)
         return await self._lead(question, shared=False)
 
-    def _ended(self, question: _Question, end: FillEnd, *, collapsed: bool) -> Answer:
+    def _ended(self, question: Question, end: FillEnd, *, collapsed: bool) -> Answer:
         if isinstance(end, Failed):
             return self._failed(question, end, collapsed=collapsed)
         self._holdoffs.succeeded(question.key)
         if isinstance(end, NotStorable):
             return end.answer
-        return self._filled(question, end, end.stored, collapsed=collapsed)
+        answer = self._filled(question, end, end.stored, collapsed=collapsed)
+        return replace(answer, head=replace(answer.head, fields=answer.head.fields.plus(*end.own)))
 
-    def _filled(self, question: _Question, end: Filled, stored: StoredResponse, *, collapsed: bool) -> Complete:
+    def _filled(self, question: Question, end: Filled, stored: StoredResponse, *, collapsed: bool) -> Complete:
         now = self._clock()
         status = CacheStatus(
             forward=question.forward,
@@ -247,37 +250,38 @@ class Gateway:
             served = Served.REVALIDATED
         return from_store(question.request, stored, status, served, now, end.upstream_seconds)
 
-    def _failed(self, question: _Question, end: Failed, *, collapsed: bool) -> Answer:
-        permit = self._permit(question)
+    def _failed(self, question: Question, end: Failed, *, collapsed: bool) -> Answer:
+        # What policy refuses is no outage: nothing stands in for it.
+        permit = None if end.problem.slug is Slug.EGRESS_DENIED else self._permit(question)
         if permit is not None and question.stored is not None:
             if not collapsed:
                 self._holdoffs.failed(question.key, self._clock())
-            return self._stale(question.request, question.stored, Served.SIE, permit, end)
+            return self._instead(question.request, question.stored, permit, end)
         if end.answer is not None and not collapsed:
             return end.answer
-        status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=end.problem.slug)
+        problem, stored = end.problem, question.stored
+        if problem.slug is Slug.ORIGIN_UNREACHABLE and stored is not None and stored.forbids_stale:
+            # RFC 9111 §5.2.2.2: cut off from the origin of what must be validated.
+            problem = replace(problem, at_status=504)
+        status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=problem.slug)
         document_class = self._rules.of(question.request.target).document_class
-        return refusal(question.request, end.problem, status, document_class, end.upstream_seconds)
+        return refusal(question.request, problem, status, document_class, end.upstream_seconds)
 
     def _fresh(self, request: Request, stored: StoredResponse, now: float) -> Complete:
         return from_store(request, stored, CacheStatus(hit=True, ttl=ttl(stored, now)), Served.FRESH, now)
 
-    def _stale(
-        self,
-        request: Request,
-        stored: StoredResponse,
-        served: Served,
-        detail: str | None,
-        end: Failed | None = None,
-    ) -> Complete:
+    def _behind(self, request: Request, stored: StoredResponse, served: Served, detail: str | None) -> Complete:
+        """`stored` at once, stale as it is; the origin is asked behind the answer."""
         now = self._clock()
-        if end is None:
-            status = CacheStatus(hit=True, ttl=ttl(stored, now), detail=detail)
-            return from_store(request, stored, status, served, now)
+        return from_store(request, stored, CacheStatus(hit=True, ttl=ttl(stored, now), detail=detail), served, now)
+
+    def _instead(self, request: Request, stored: StoredResponse, permit: str, end: Failed) -> Complete:
+        """`stored` in place of what the origin failed to give."""
+        now = self._clock()
         status = CacheStatus(
             forward=Forward.STALE,
             forward_status=end.answer.head.status if end.answer else None,
             ttl=ttl(stored, now),
-            detail=detail,
+            detail=permit,
         )
-        return from_store(request, stored, status, served, now, end.upstream_seconds)
+        return from_store(request, stored, status, Served.SIE, now, end.upstream_seconds)

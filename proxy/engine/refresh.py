@@ -8,8 +8,8 @@ from dataclasses import replace
 from proxy.caching.reuse import Forward
 from proxy.caching.stored import StoredResponse
 from proxy.caching.validation import ORIGIN_CONDITIONS
-from proxy.engine.collapse import Failed, FillEnd, Flights, release
-from proxy.engine.fill import Ask, Filler
+from proxy.engine.collapse import Failed, FillEnd, Flight, Flights, NotStorable, release
+from proxy.engine.fill import LEAVES_STORED, Ask, Filler
 from proxy.engine.holdoff import HoldOffs
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.http.messages import Request
@@ -41,7 +41,7 @@ class Refresher:
         self._observer = observer
         self._clock = clock
         self._places = asyncio.Semaphore(settings.background_refreshes)
-        self._waiting = 0
+        self._queued: dict[str, Flight] = {}
         self._inflight = 0
 
     @property
@@ -54,8 +54,11 @@ class Refresher:
         generation = self._generations.latest
         if self._holdoffs.holds(key, self._clock()) or self._flights.joinable(key, generation) is not None:
             return False
-        if self._waiting >= MAX_WAITING:
+        queued = self._queued.get(key)
+        if len(self._queued) >= MAX_WAITING or (queued is not None and queued.generation == generation):
             return False
+        # One from before a purge would ask in vain.
+        self.gives_way(key)
         ask = Ask(
             request=as_refresh(request),
             rules=self._rules.of(request.target),
@@ -64,28 +67,41 @@ class Refresher:
             reason="background",
             stored=stored,
         )
-        self._flights.start(key, generation, lambda: self._run(ask, key), led=False)
+        flight = self._flights.start(key, generation, lambda: self._run(ask, key), led=False)
+        if self._places.locked():
+            self._queued[key] = flight
         return True
 
+    def gives_way(self, key: str) -> bool:
+        """Whether a refresh of `key` was waiting for its place and is given up: a client needs the same now."""
+        queued = self._queued.pop(key, None)
+        return queued is not None and queued.task is not None and queued.task.cancel()
+
     async def _run(self, ask: Ask, key: str) -> FillEnd:
-        self._waiting += 1
         try:
             await self._places.acquire()
         finally:
-            self._waiting -= 1
+            queued = self._queued.get(key)
+            if queued is not None and queued.task is asyncio.current_task():
+                del self._queued[key]
         self._inflight += 1
         try:
             end = await self._filler.fill(ask)
         finally:
             self._inflight -= 1
             self._places.release()
-        if isinstance(end, Failed):
+        if has_failed(end):
             self._holdoffs.failed(key, self._clock())
         else:
             self._holdoffs.succeeded(key)
         release(end)
-        self._observer.refreshed("failed" if isinstance(end, Failed) else "done")
+        self._observer.refreshed("failed" if has_failed(end) else "done")
         return end
+
+
+def has_failed(end: FillEnd) -> bool:
+    """Whether a refresh left the stale response as it was: also a 429 or 403 is a reason to ask less often."""
+    return isinstance(end, Failed) or (isinstance(end, NotStorable) and end.answer.head.status in LEAVES_STORED)
 
 
 def as_refresh(request: Request) -> Request:
