@@ -113,9 +113,7 @@ class Upgraded:
 class Origin(Protocol):
     """The network. Every call is bounded in time, size and address by the adapter's own limits."""
 
-    async def fetch(
-        self, request: Request, body: Body = None, interim: Interim | None = None
-    ) -> OriginResponse:
+    async def fetch(self, request: Request, body: Body = None, interim: Interim | None = None) -> OriginResponse:
         """Send `request` as it is. Redirects are not followed. Raises OriginUnavailable."""
         ...
 
@@ -166,7 +164,11 @@ class Generations(Protocol):
         ...
 
     def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
-        """Begin a new generation and mark `scopes` with it; durable when this returns."""
+        """Begin a new generation and mark `scopes` with it; durable when this returns. Raises StoreUnavailable."""
+        ...
+
+    def close(self) -> None:
+        """Release the file, where there is one."""
         ...
 
 

@@ -468,7 +468,7 @@ def test_the_whole_report() -> None:
         '  etag            "a"',
         "  tags            blue, green",
         "  freshness       seconds, RFC 9111 section 4.2",
-        "    apparent_age          = max(0, response_time - date_value) = 0.120",
+        "    apparent_age          = max(0, response_time in whole seconds - date_value) = 0.120",
         "    corrected_initial_age = max(apparent_age, age_value + response_delay) = max(0.120, 0 + 0.050) = 0.120",
         "    current_age           = corrected_initial_age + resident_time = 0.120 + 3559 = 3559.120",
         "    freshness_lifetime    = 3600 (max-age)",

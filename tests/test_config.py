@@ -206,13 +206,9 @@ FILE = "cache: {max_body: 1KiB, max_variants: 1, classes: {did: {lifetime: 1s}, 
             2048,
             id="the more specific variable wins",
         ),
-        pytest.param(
-            {"DISCOVERY_PROXY_CACHE__CLASSES": "{}"}, {}, "cache.classes", {}, id="free mapping replaced"
-        ),
+        pytest.param({"DISCOVERY_PROXY_CACHE__CLASSES": "{}"}, {}, "cache.classes", {}, id="free mapping replaced"),
         pytest.param({"DISCOVERY_PROXY_EGRESS__PORTS": "[80]"}, {}, "egress.ports", (80,), id="list as YAML"),
-        pytest.param(
-            {"DISCOVERY_PROXY_ADMIN__TOKEN": "12345"}, {}, "admin.token", "12345", id="a scalar is text"
-        ),
+        pytest.param({"DISCOVERY_PROXY_ADMIN__TOKEN": "12345"}, {}, "admin.token", "12345", id="a scalar is text"),
         pytest.param(
             {"DISCOVERY_PROXY_LOG__LEVEL": "debug"}, {"log.level": None}, "log.level", "debug", id="no flag"
         ),
@@ -259,8 +255,7 @@ AN_ORIGIN = "allowed: an http or https URL without user, path and query, such as
 A_RULE = 'allowed: "HOST:PORT:CONNECT-HOST:CONNECT-PORT" as in curl, such as "example.com:443:127.0.0.1:9443"'
 A_HOST = 'allowed: "*", or a host name or an address without port'
 A_TOKEN = (
-    "allowed: letters, digits and -._~+/ with = only at the end (RFC 6750 §2.1); "
-    "quote what YAML reads as a number"
+    "allowed: letters, digits and -._~+/ with = only at the end (RFC 6750 §2.1); quote what YAML reads as a number"
 )
 A_COUNT = "allowed: a whole number from 1 to 1000000000"
 A_RATE = "allowed: a number of requests per second, above 0"
@@ -499,9 +494,7 @@ def test_every_problem_is_told_at_once(write: Write) -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     latin = tmp_path / "latin.yaml"
     latin.write_bytes(b"log: {level: \xe9}")
-    assert problems_of(str(tmp_path / "none.yaml"), {}, {}) == (
-        "file: cannot be read: No such file or directory",
-    )
+    assert problems_of(str(tmp_path / "none.yaml"), {}, {}) == ("file: cannot be read: No such file or directory",)
     assert problems_of(str(tmp_path), {}, {}) == ("file: cannot be read: Is a directory",)
     assert problems_of(str(latin), {}, {}) == ("file: cannot be read: not UTF-8 text",)
 

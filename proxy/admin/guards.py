@@ -21,6 +21,7 @@ from proxy.admin.commands import Refused
 from proxy.config import Settings
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
 from proxy.http.targets import MalformedTarget, parse_authority
+from proxy.ports import StoreUnavailable
 
 MAX_BODY: Final = 64 * 2**10
 _OPEN_PATHS: Final = frozenset({"/healthz", "/health", "/readyz", "/ready"})
@@ -50,6 +51,9 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
         response = _problem_response(_routing_problem(error), request_id)
         if "Allow" in error.headers:
             response.headers["Allow"] = error.headers["Allow"]
+    except StoreUnavailable:
+        detail = "The purge holds in this process but could not be written down: repeat it when the store is back."
+        response = _problem_response(Problem(Slug.INTERNAL, detail, at_status=503), request_id)
     except Exception:
         _log.exception("an admin request failed", extra={"request_id": request_id})
         response = _problem_response(

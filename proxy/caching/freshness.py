@@ -6,6 +6,7 @@ the current age is `now - born` and serving needs one subtraction (§4.2.3 rearr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -88,8 +89,15 @@ def age_value(fields: Fields) -> float:
 
 def corrected_initial_age(fields: Fields, exchange: Exchange) -> float:
     """§4.2.3: the older of the apparent age and the Age received plus what the exchange took."""
-    apparent = max(0.0, exchange.response_time - date_value(fields, exchange.response_time))
-    return max(apparent, age_value(fields) + exchange.delay)
+    return max(apparent_age(fields, exchange.response_time), age_value(fields) + exchange.delay)
+
+
+def apparent_age(fields: Fields, response_time: float) -> float:
+    """§4.2.3: how long before its receipt the response is dated.
+
+    Dates count whole seconds, so the time of receipt does too: else every response would be born half a second old.
+    """
+    return max(0.0, math.floor(response_time) - date_value(fields, response_time))
 
 
 def born(fields: Fields, exchange: Exchange) -> float:

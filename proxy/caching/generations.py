@@ -7,11 +7,12 @@ that purge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from proxy.caching.stored import StoredResponse
-from proxy.http.targets import Target, parse_target
+from proxy.http.targets import parse_target
 
 EVERYTHING = "all"
 
@@ -62,24 +63,27 @@ def tag_scope(tag: str) -> str:
 
 
 def softly(scope: str) -> str:
-    """The name under which soft purges of `scope` are marked: beside the hard ones, so that neither hides the other."""
+    """The name under which soft purges of `scope` are marked: neither kind hides the other."""
     return f"soft:{scope}"
 
 
-def scopes(target: Target, tags: tuple[str, ...]) -> Iterator[str]:
-    """Every scope a response of `target` with `tags` falls under."""
+def scopes(uri: str, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Every scope that a response of the target URI `uri` with `tags` falls under."""
+    origin = "/".join(uri.split("/", 3)[:3])
+    return (EVERYTHING, uri_scope(uri), *_host_scopes(origin), *map(tag_scope, tags))
+
+
+@lru_cache(maxsize=4096)
+def _host_scopes(origin: str) -> tuple[str, str]:
+    target = parse_target(origin)
     host = f"[{target.host}]" if ":" in target.host else target.host
-    yield EVERYTHING
-    yield uri_scope(target.uri)
-    yield host_scope(host)
-    yield host_scope(f"{host}:{target.port}")
-    yield from map(tag_scope, tags)
+    return host_scope(host), host_scope(f"{host}:{target.port}")
 
 
 def standing(stored: StoredResponse, marks: Mapping[str, Mark]) -> Standing:
     """What the purges in `marks` make of `stored`. A hard purge outweighs soft ones."""
     stale_since: float | None = None
-    for scope in scopes(parse_target(stored.uri), stored.tags):
+    for scope in scopes(stored.uri, stored.tags):
         if _reaches(marks.get(scope), stored):
             return Purged(scope)
         mark = marks.get(softly(scope))

@@ -97,7 +97,7 @@ def _freshness(part: _Part) -> Iterator[str]:
         return
     n = part.seconds
     yield _line("freshness", "seconds, RFC 9111 section 4.2")
-    yield _term("apparent_age", "max(0, response_time - date_value)", n("apparent_age"))
+    yield _term("apparent_age", "max(0, response_time in whole seconds - date_value)", n("apparent_age"))
     yield _term(
         "corrected_initial_age",
         "max(apparent_age, age_value + response_delay)"

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from proxy.config.problems import Location, describe_invalid
 from proxy.config.settings import NOT_IN_FORCE, Settings
 from proxy.config.sources import Sources
-from proxy.config.values import ConnectTo
+from proxy.upstream.connect_to import ConnectTo
 
 __all__ = ["ConfigError", "ConnectTo", "Settings", "effective_yaml", "load"]
 

@@ -52,9 +52,7 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag not in _RESOLVED_AS_TEXT]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    f"{_TAG}bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
-)
+_Loader.add_implicit_resolver(f"{_TAG}bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF"))
 
 
 def parse_yaml(text: str) -> object:
@@ -78,8 +76,6 @@ def parse_yaml(text: str) -> object:
 
 def _told(error: yaml.MarkedYAMLError) -> str:
     # What the library quotes, such as an undefined alias, may be a secret that should have been quoted.
-    what = _QUOTED.sub(
-        lambda quoted: quoted[0] if _HARMLESS.fullmatch(quoted[1]) else "'…'", str(error.problem)
-    )
+    what = _QUOTED.sub(lambda quoted: quoted[0] if _HARMLESS.fullmatch(quoted[1]) else "'…'", str(error.problem))
     mark = error.problem_mark
     return what if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: {what}"

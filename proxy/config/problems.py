@@ -94,9 +94,7 @@ def _quote(value: object, location: Location) -> str:
     if isinstance(value, str):
         masked = mask_url(value)
         return repr(masked if len(masked) <= _LONGEST_QUOTE else f"{masked[:_LONGEST_QUOTE]}…")
-    return (
-        describe_kind(value) if isinstance(value, int) and abs(value) > _LARGEST_QUOTE else json.dumps(value)
-    )
+    return describe_kind(value) if isinstance(value, int) and abs(value) > _LARGEST_QUOTE else json.dumps(value)
 
 
 def _section_at(location: Location) -> type[Section]:

@@ -33,9 +33,7 @@ def format_duration(seconds: float) -> str | float:
     if seconds % 1:
         milliseconds = round(seconds * 1000)
         return f"{milliseconds}ms" if milliseconds / 1000 == seconds else seconds
-    unit = next(
-        unit for unit, factor in _SECONDS.items() if seconds % factor == 0 and (seconds or unit == "s")
-    )
+    unit = next(unit for unit, factor in _SECONDS.items() if seconds % factor == 0 and (seconds or unit == "s"))
     return f"{int(seconds) // _SECONDS[unit]}{unit}"
 
 

@@ -123,9 +123,7 @@ class Sources:
             if inner in _KEYS:
                 self._add(inner, Given(value, source))
             else:
-                self.problems.append(
-                    f"{source}: {'.'.join(inner)}: {describe_unknown(str(name), _names_in(path))}"
-                )
+                self.problems.append(f"{source}: {'.'.join(inner)}: {describe_unknown(str(name), _names_in(path))}")
 
 
 def _names_in(path: KeyPath) -> Iterable[str]:

@@ -6,7 +6,6 @@ Every type takes what YAML, the environment or a flag gives, numbers as text inc
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Final
 
@@ -16,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from proxy.config.quantities import format_duration, format_size, parse_duration, parse_size
 from proxy.discovery.classes import DocumentClass
 from proxy.http.targets import parse_host, parse_target
+from proxy.upstream.connect_to import ConnectTo
 
 MASK: Final = "********"
 
@@ -40,27 +40,6 @@ def mask_url(text: str) -> str:
     """The text with the parts of a URL that may hold a secret, userinfo and query, masked."""
     without_userinfo = re.sub(r"^([A-Za-z0-9+.-]*://)?.*@", rf"\1{MASK}@", text, flags=re.DOTALL)
     return re.sub(r"\?.+", f"?{MASK}", without_userinfo, flags=re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectTo:
-    """One rule of `upstream.connect_to`, as curl's `--connect-to`.
-
-    `host` and `port` say which targets it is for, None matching any; `connect_host` and `connect_port`
-    where to connect instead, None meaning unchanged. Hosts are canonical, IPv6 without brackets.
-    """
-
-    host: str | None
-    port: int | None
-    connect_host: str | None
-    connect_port: int | None
-
-    def __str__(self) -> str:
-        hosts = (
-            f"[{host}]" if ":" in (host or "") else host or "" for host in (self.host, self.connect_host)
-        )
-        ports = (self.port or "", self.connect_port or "")
-        return ":".join(f"{host}:{port}" for host, port in zip(hosts, ports, strict=True))
 
 
 def _checked(parse: Callable[[object], object], what: str) -> BeforeValidator:
@@ -152,9 +131,7 @@ def _parse_connect_to(text: str) -> ConnectTo:
     if match is None:
         raise ValueError
     host, port, connect_host, connect_port = match.groups()
-    return ConnectTo(
-        _host_or_any(host), _port_or_any(port), _host_or_any(connect_host), _port_or_any(connect_port)
-    )
+    return ConnectTo(_host_or_any(host), _port_or_any(port), _host_or_any(connect_host), _port_or_any(connect_port))
 
 
 def _host_or_any(text: str) -> str | None:
@@ -189,9 +166,7 @@ _TOKEN_ALLOWED: Final = (
 
 Text = Annotated[str, _matching(r"(?=.*\S)[^\x00-\x1f\x7f]+", "text; quote what YAML reads as a number")]
 Duration = Annotated[float, _checked(parse_duration, _DURATION), PlainSerializer(format_duration)]
-Timeout = Annotated[
-    float, _checked(_parse_timeout, f"{_DURATION}, above 0"), PlainSerializer(format_duration)
-]
+Timeout = Annotated[float, _checked(_parse_timeout, f"{_DURATION}, above 0"), PlainSerializer(format_duration)]
 Size = Annotated[
     int,
     _checked(parse_size, "a size such as 512KiB, 4MiB, 1GiB or 10MB (a bare number is bytes), above 0"),
@@ -215,16 +190,10 @@ StoreUrl = Annotated[str, BeforeValidator(_accept_store_url), PlainSerializer(ma
 Url = Annotated[str, _from_text(_parse_url, "an http or https URL without user"), PlainSerializer(mask_url)]
 Origin = Annotated[
     str,
-    _from_text(
-        _parse_origin, "an http or https URL without user, path and query, such as http://127.0.0.1:8000"
-    ),
+    _from_text(_parse_origin, "an http or https URL without user, path and query, such as http://127.0.0.1:8000"),
 ]
-BindHost = Annotated[
-    str, _from_text(_parse_host, "an address such as 127.0.0.1, 0.0.0.0 or ::1, or a host name")
-]
-HostPattern = Annotated[
-    str, _from_text(_parse_host_pattern, '"*", or a host name or an address without port')
-]
+BindHost = Annotated[str, _from_text(_parse_host, "an address such as 127.0.0.1, 0.0.0.0 or ::1, or a host name")]
+HostPattern = Annotated[str, _from_text(_parse_host_pattern, '"*", or a host name or an address without port')]
 HostPatterns = Annotated[tuple[HostPattern, ...], AfterValidator(_some)]
 Network = Annotated[str, _from_text(_parse_network, "an address range such as 10.0.0.0/8, without host bits")]
 DocumentClassName = Annotated[DocumentClass, _from_text(_parse_document_class, ", ".join(_CLASSES))]

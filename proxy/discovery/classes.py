@@ -69,9 +69,7 @@ _ABSENT: Final = 300.0
 
 
 def _card(lifetime: float, stale_while_revalidate: float, stale_if_error: float = _DAY) -> ClassPolicy:
-    return ClassPolicy(
-        DocumentFormat.JSON, lifetime, stale_while_revalidate, stale_if_error, _CARD_BODY, _ABSENT
-    )
+    return ClassPolicy(DocumentFormat.JSON, lifetime, stale_while_revalidate, stale_if_error, _CARD_BODY, _ABSENT)
 
 
 def _text(accepted: DocumentFormat, stale_while_revalidate: float = _DAY) -> ClassPolicy:

@@ -30,17 +30,19 @@ def is_held_to_format(rules: ClassRules, status: int) -> bool:
 def accept(rules: ClassRules, head: ResponseHead, body: bytes) -> None:
     """Raises Refused for a body that does not decode, or not to a document of its class (contract 4.5, 4.8)."""
     is_gated = is_held_to_format(rules, head.status)
-    _check_coding(head, body, rules.max_body * _EXPANSION, gated=is_gated)
+    _check_coding(rules, head, body, gated=is_gated)
     if is_gated:
         _check_kind(rules, head, body)
 
 
-def _check_coding(head: ResponseHead, body: bytes, limit: int, *, gated: bool) -> None:
+def _check_coding(rules: ClassRules, head: ResponseHead, body: bytes, *, gated: bool) -> None:
     """A cut or corrupt coding is an incomplete response; one we cannot read only matters to a gate."""
-    fault = is_complete(head.fields.get("content-encoding"), body, limit)
+    fault = is_complete(head.fields.get("content-encoding"), body, rules.max_body * _EXPANSION)
     unread = (CodingFault.UNKNOWN_CODING, CodingFault.TOO_MANY_CODINGS, CodingFault.TOO_LARGE)
     if fault is None or (not gated and fault in unread):
         return
+    if fault is CodingFault.TOO_LARGE:
+        raise too_large_for(rules)
     detail = f"The body does not decode by its Content-Encoding: {fault}."
     raise Refused(Problem(Slug.ORIGIN_INVALID_RESPONSE, detail))
 

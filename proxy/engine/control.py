@@ -109,7 +109,7 @@ class Control:
     async def _under(self, name: str) -> list[StoredResponse]:
         """What memory holds within a scope."""
         held = _in_turns(stored for _, stored in self._store.entries())
-        return [stored async for stored in held if name in scopes(parse_target(stored.uri), stored.tags)]
+        return [stored async for stored in held if name in scopes(stored.uri, stored.tags)]
 
     async def refresh_uri(self, uri: str) -> bool:
         """Start a refresh of `uri` behind the scenes; False when one is under way or held off."""
@@ -158,7 +158,7 @@ class Control:
         name = None if host is None else host_scope(_canonical_authority(host))
         listed: list[dict[str, object]] = []
         for _, stored in self._store.entries():
-            if name is None or name in scopes(parse_target(stored.uri), ()):
+            if name is None or name in scopes(stored.uri, ()):
                 listed.append(summary(stored, now))
                 if len(listed) >= limit:
                     break

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from proxy.caching.directives import RequestDirectives
-from proxy.caching.freshness import date_value
+from proxy.caching.freshness import apparent_age, date_value
 from proxy.caching.generations import Mark, MarkedStale, Purged, standing
 from proxy.caching.reuse import Hit, Miss, Revalidate, StaleHit, Unsatisfiable, decide, stale_permit
 from proxy.caching.serving import ttl
@@ -77,7 +77,7 @@ def _freshness(
     received_at = stored.exchange.response_time
     date = date_value(stored.fields, received_at)
     initial_age = received_at - stored.born
-    apparent = max(0.0, received_at - date)
+    apparent = apparent_age(stored.fields, received_at)
     return {
         "lifetime_seconds": stored.lifetime.seconds,
         "lifetime_source": stored.lifetime.source.value,

@@ -20,6 +20,7 @@ from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_larg
 from proxy.engine.answers import forwarded
 from proxy.engine.collapse import NO_FIELDS, Failed, Filled, FillEnd, NotStorable
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
+from proxy.engine.places import Places
 from proxy.engine.settings import ClassRules, EngineSettings
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead, received
@@ -83,18 +84,14 @@ class Filler:
         self._observer = observer
         self._clock = clock
         self._settings = settings
+        self._places = Places(settings.fills_per_origin, settings.fill_patience)
 
     async def fill(self, ask: Ask) -> FillEnd:
-        """Ask once, or once more without a condition when a 304 turns out not to be ours."""
+        """The end of one fill; every failure is a value."""
         started = self._clock()
         try:
-            end = await self._exchange(ask, started)
-            if end is None:
-                end = await self._exchange(replace(ask, stored=None), started, replaced=ask.stored)
-            if end is None:
-                raise OriginUnavailable(
-                    OriginFault.INVALID_RESPONSE, "The origin answered 304 to a request without a condition."
-                )
+            async with self._places.place(ask.request.target.origin):
+                end = await self._ask(ask, started)
         except OriginUnavailable as error:
             self._observer.upstream(ask.reason, error.fault, self._clock() - started)
             return Failed(problem_of(error), None, self._clock() - started)
@@ -102,6 +99,17 @@ class Filler:
             self._observer.upstream(ask.reason, refused.problem.slug, self._clock() - started)
             return Failed(refused.problem, None, self._clock() - started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
+        return end
+
+    async def _ask(self, ask: Ask, started: float) -> FillEnd:
+        """Ask once, or once more without a condition when a 304 turns out not to be ours."""
+        end = await self._exchange(ask, started)
+        if end is None:
+            end = await self._exchange(replace(ask, stored=None), started, replaced=ask.stored)
+        if end is None:
+            raise OriginUnavailable(
+                OriginFault.INVALID_RESPONSE, "The origin answered 304 to a request without a condition."
+            )
         return end
 
     async def _exchange(self, ask: Ask, started: float, replaced: StoredResponse | None = None) -> FillEnd | None:

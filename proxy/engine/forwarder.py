@@ -107,7 +107,7 @@ class Forwarder:
 
     async def _may_hold(self, uri: str) -> bool:
         """Whether a mark is needed: something is or may be stored, or a fill under way may yet store it."""
-        return self._flights.is_busy(uri) or await self._store.count(uri) > 0 or bool(self._store.degraded)
+        return self._flights.is_busy(uri) or await self._store.may_hold(uri)
 
     def _update_from_head(self, request: Request, head: ResponseHead) -> None:
         uri = request.target.uri

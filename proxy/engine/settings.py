@@ -20,6 +20,9 @@ class EngineSettings:
     max_body: int = 4 * 2**20
     max_fields: int = 64 * 2**10
     background_refreshes: int = 32
+    fills_per_origin: int = 64
+    fill_patience: float = 3.0
+    """How long a fill waits for one of its origin's places."""
     refresh_backoff: float = 5.0
     flight_lease: float = 20.0
     """How long a fill may hold its key: longer than the origin adapter lets any exchange last."""

@@ -53,9 +53,12 @@ UNKEYED_FIELDS = frozenset(
 
 def forwardable(fields: Fields) -> Fields:
     """A client's request fields less hop-by-hop and unkeyed ones."""
-    return end_to_end(fields).where(
-        lambda name, _: name.lower() not in UNKEYED_FIELDS and not name.lower().startswith("x-forwarded-")
-    )
+    return end_to_end(fields).where(lambda name, _: not _is_unkeyed(name.lower().replace("_", "-")))
+
+
+def _is_unkeyed(name: str) -> bool:
+    """`name` with its underscores as hyphens: the gateways of old that origins run on take one for the other."""
+    return name in UNKEYED_FIELDS or name.startswith("x-forwarded-")
 
 
 def received(head: ResponseHead, response_time: float) -> ResponseHead:

@@ -233,9 +233,7 @@ def _to_a_labels(name: str) -> str:
         return name.lower()
     try:
         mapped = idna.uts46_remap(name, std3_rules=False)
-        return ".".join(
-            label if label.isascii() else idna.alabel(label).decode() for label in mapped.split(".")
-        )
+        return ".".join(label if label.isascii() else idna.alabel(label).decode() for label in mapped.split("."))
     except UnicodeError:
         raise MalformedTarget("host is not an internationalised name") from None
 

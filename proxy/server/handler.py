@@ -227,6 +227,8 @@ class _Exchange:
         lines = [("Date", format_http_date(self._clock())), ("Content-Type", MEDIA_TYPE)]
         lines += [("Cache-Control", "no-store"), ("Via", VIA)]
         lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
+        # Only the proxy's own resource refuses methods (RFC 9110 §15.5.6).
+        lines += [("Allow", "GET, HEAD")] if problem.status == 405 else []
         head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))
         answer = Complete(head, problem.body(self._entry.request_id), outcome)
         return self._complete(answer, keep_alive=keep_alive)

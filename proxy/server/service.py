@@ -6,7 +6,6 @@ import asyncio
 import logging
 import ssl
 import sys
-from contextlib import suppress
 
 from aiohttp import web
 
@@ -19,7 +18,16 @@ from proxy.metrics import Metrics
 from proxy.server.handler import Front, Handler
 from proxy.server.protocol import Connection, Server
 from proxy.server.wire import report_problem
-from proxy.server.wiring import Engine, Journal, Shared, build_engine, open_origin, open_shared, wall_clock
+from proxy.server.wiring import (
+    Engine,
+    Journal,
+    Shared,
+    build_engine,
+    engine_settings,
+    open_origin,
+    open_shared,
+    wall_clock,
+)
 from proxy.upstream.addresses import OwnListeners
 from proxy.upstream.origin import AiohttpOrigin
 
@@ -139,18 +147,20 @@ class Service:
         origin = open_origin(settings, self._own, wall_clock)
         retired, self._origin = self._origin, origin
         old, self._engine = self._engine, build_engine(settings, self._shared, origin)
+        lease = engine_settings(settings).flight_lease
         self.settings = settings
         set_level(settings.log.level)
-        task = asyncio.get_running_loop().create_task(self._retire(old, retired))
+        task = asyncio.get_running_loop().create_task(self._retire(old, retired, lease))
         self._retired.add(task)
         task.add_done_callback(self._retired.discard)
         _log.info("reloaded")
 
-    async def _retire(self, engine: Engine, origin: AiohttpOrigin) -> None:
+    async def _retire(self, engine: Engine, origin: AiohttpOrigin, lease: float) -> None:
         """Streams and tunnels may last for hours: what they use is closed when the last one has ended."""
         try:
             await engine.front.usage.ended()
-            await engine.flights.close(self.settings.listen.drain_timeout)
+            # Fills that nobody waits for may still use it; none lasts longer than its lease.
+            await asyncio.sleep(lease)
         finally:
             await origin.close()
 
@@ -163,13 +173,12 @@ class Service:
         self._listener.close()
         self._web.pre_shutdown()
         await self._web.shutdown(patience)
-        await self._engine.flights.close(patience)
+        await self._shared.flights.close(patience)
         for task in self._retired:
             task.cancel()
         await asyncio.gather(*self._retired, return_exceptions=True)
         await self._shared.store.close()
-        with suppress(AttributeError):
-            self._shared.generations.close()  # type: ignore[attr-defined]
+        self._shared.generations.close()
         await self._origin.close()
         self._admin_listener.close()
         await self._admin.cleanup()

@@ -28,7 +28,7 @@ from proxy.stores.generations import MemoryGenerations, SqliteGenerations
 from proxy.stores.memory import Memory
 from proxy.stores.persistent import Persistent, open_sqlite
 from proxy.stores.tiered import Tiered
-from proxy.upstream.addresses import AddressPolicy, ConnectTo
+from proxy.upstream.addresses import AddressPolicy
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 
 # A fill may take as long as connecting and answering may, and then store its body.
@@ -42,11 +42,12 @@ def wall_clock() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What a reload keeps: stores, marks, metrics and the clock."""
+    """What a reload keeps: stores, marks, fills under way, metrics and the clock."""
 
     memory: Memory
     store: Tiered
     generations: Generations
+    flights: Flights
     metrics: Metrics
     clock: Clock
 
@@ -57,7 +58,6 @@ class Engine:
 
     front: Front
     control: Control
-    flights: Flights
     refresher: Refresher
 
 
@@ -77,6 +77,8 @@ def engine_settings(settings: Settings) -> EngineSettings:
         max_body=cache.max_body,
         max_fields=upstream.max_header,
         background_refreshes=cache.background_refreshes,
+        fills_per_origin=cache.fills_per_origin,
+        fill_patience=upstream.connect_timeout,
         refresh_backoff=cache.refresh_backoff,
         flight_lease=upstream.connect_timeout + upstream.total_timeout + _LEASE_MARGIN,
         negative_ttl=cache.negative_ttl,
@@ -90,7 +92,7 @@ def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
     limits = engine_settings(settings)
     rules = Rules(limits, class_policies(settings))
     store, generations, metrics, clock = shared.store, shared.generations, shared.metrics, shared.clock
-    flights = Flights(clock, limits.flight_lease)
+    flights = shared.flights
     holdoffs = HoldOffs(limits.refresh_backoff)
     filler = Filler(origin, store, metrics, clock, limits)
     refresher = Refresher(filler, flights, holdoffs, generations, rules, metrics, clock, limits)
@@ -107,7 +109,7 @@ def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
         connect_ports=settings.forward.connect_ports,
         usage=Usage(),
     )
-    return Engine(front, control, flights, refresher)
+    return Engine(front, control, refresher)
 
 
 def open_origin(settings: Settings, policy: AddressPolicy, clock: Clock) -> AiohttpOrigin:
@@ -118,11 +120,9 @@ def open_origin(settings: Settings, policy: AddressPolicy, clock: Clock) -> Aioh
         total_timeout=upstream.total_timeout,
         idle_timeout=upstream.idle_timeout,
         max_header=upstream.max_header,
-        max_connections=settings.cache.fills_per_origin,
+        max_connections=upstream.max_connections,
         ca_file=upstream.ca_file,
-        connect_to=tuple(
-            ConnectTo(rule.host, rule.port, rule.connect_host, rule.connect_port) for rule in upstream.connect_to
-        ),
+        connect_to=upstream.connect_to,
     )
     return AiohttpOrigin(limits, policy, clock)
 
@@ -136,7 +136,9 @@ def open_shared(settings: Settings, metrics: Metrics, clock: Clock) -> Shared:
     )
     store, generations = _persistent(settings, clock)
     timeout = settings.store.operation_timeout
-    return Shared(memory, Tiered(memory, store, generations, metrics, clock, timeout), generations, metrics, clock)
+    tiered = Tiered(memory, store, generations, metrics, clock, timeout)
+    flights = Flights(clock, engine_settings(settings).flight_lease)
+    return Shared(memory, tiered, generations, flights, metrics, clock)
 
 
 def _persistent(settings: Settings, clock: Clock) -> tuple[Persistent | None, Generations]:

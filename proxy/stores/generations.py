@@ -50,6 +50,9 @@ class MemoryGenerations:
         if len(self._marks) > MAX_MARKS:
             self._marks = _folded(self._marks)
 
+    def close(self) -> None:
+        """There is nothing to close."""
+
     def absorb(self, marks: Iterable[tuple[str, Mark]]) -> None:
         """Add marks made elsewhere."""
         for name, mark in marks:

@@ -61,6 +61,13 @@ class _Behind:
             found = await self.guard.call("variants", self.timeout, self.store.variants, key)
         return self.writes.applied(key, found)
 
+    async def may_hold(self, key: str) -> bool:
+        try:
+            found = await self.guard.call("variants", self.timeout, self.store.variants, key)
+        except StoreUnavailable:
+            return True
+        return bool(self.writes.applied(key, found))
+
     def remove(self, key: str) -> None:
         self._removals += 1
         self.writes.remove(key)
@@ -146,6 +153,12 @@ class Tiered:
             usable = (stored for stored in behind if stored.keep_until >= now and self._current(stored))
             variants.update(map(variant_of, usable))
         return len(variants)
+
+    async def may_hold(self, key: str) -> bool:
+        """Whether either tier holds, or may hold while it cannot be asked, anything under `key`."""
+        if self.peek(key):
+            return True
+        return self._behind is not None and await self._behind.may_hold(key)
 
     def entries(self) -> Iterator[tuple[str, StoredResponse]]:
         """Every key in memory with each of its responses, purges applied."""

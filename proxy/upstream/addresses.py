@@ -8,9 +8,7 @@ checked address without another look-up (so a name cannot change its mind in bet
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Protocol
 
@@ -19,32 +17,6 @@ from aiohttp import ThreadedResolver
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from proxy.ports import OriginFault, OriginUnavailable
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectTo:
-    """Connect elsewhere for a target, as curl's `--connect-to`; Host and the name in TLS stay the target's.
-
-    `host` and `port` say which targets it is for, None matching any; `connect_host` and `connect_port` where to
-    connect instead, None leaving them unchanged. Hosts are canonical, IPv6 without brackets.
-    """
-
-    host: str | None
-    port: int | None
-    connect_host: str | None
-    connect_port: int | None
-
-    def is_for(self, host: str, port: int) -> bool:
-        """Whether the rule is for this target."""
-        return self.host in (None, host) and self.port in (None, port)
-
-
-def connect_address(rules: Iterable[ConnectTo], host: str, port: int) -> tuple[str, int]:
-    """Where to connect for a target: what the first rule for it says, else the target itself."""
-    for rule in rules:
-        if rule.is_for(host, port):
-            return rule.connect_host or host, rule.connect_port or port
-    return host, port
 
 
 class AddressPolicy(Protocol):

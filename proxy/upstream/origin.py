@@ -14,7 +14,8 @@ from yarl import URL
 from proxy.caching.freshness import Exchange
 from proxy.http.messages import Request
 from proxy.ports import Body, ByteStream, Clock, Interim, Upgraded
-from proxy.upstream.addresses import AddressPolicy, CheckedResolver, ConnectTo, connect_address
+from proxy.upstream.addresses import AddressPolicy, CheckedResolver
+from proxy.upstream.connect_to import ConnectTo, connect_address
 from proxy.upstream.exchange import Connector, OctetRequest, OctetResponse, Order, carrying
 from proxy.upstream.faults import MAX_FIELDS, faults
 from proxy.upstream.octets import RequestOctets, request_octets

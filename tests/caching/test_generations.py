@@ -18,7 +18,6 @@ from proxy.caching.generations import (
     tag_scope,
     uri_scope,
 )
-from proxy.http.targets import parse_target
 from tests.caching.samples import NOW, request, stored
 
 URI = "https://example.com:8443/a?b"
@@ -43,7 +42,7 @@ URI = "https://example.com:8443/a?b"
     ],
 )
 def test_scopes(uri: str, tags: tuple[str, ...], expected: list[str]) -> None:
-    assert list(scopes(parse_target(uri), tags)) == expected
+    assert list(scopes(uri, tags)) == expected
 
 
 def made(generation: int) -> Mark:

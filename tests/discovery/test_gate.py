@@ -33,9 +33,7 @@ def sample(name: str) -> Any:
 def manifest_samples() -> list[tuple[str, bytes]]:
     expected = sample("uaix/EXPECTED.json")["samples"]
     names = [f"uaix/{name}" for name, entry in expected.items() if entry["kind"] == "manifest"]
-    names += [
-        f"discovery/{path.name}" for path in sorted((SAMPLES / "discovery").glob("uaix_manifest_[!v]*"))
-    ]
+    names += [f"discovery/{path.name}" for path in sorted((SAMPLES / "discovery").glob("uaix_manifest_[!v]*"))]
     return [(name, (SAMPLES / name).read_bytes()) for name in [*names, "discovery/uaix_manifest_valid.json"]]
 
 
@@ -259,9 +257,7 @@ MEDIA_TYPES = [
 
 
 @pytest.mark.parametrize(("document_class", "body", "media_type", "expected"), MEDIA_TYPES, ids=str)
-def test_media_type_is_a_hint(
-    document_class: str, body: bytes, media_type: str | None, expected: str
-) -> None:
+def test_media_type_is_a_hint(document_class: str, body: bytes, media_type: str | None, expected: str) -> None:
     assert outcome(document_class, body, media_type) == expected
 
 
@@ -322,9 +318,7 @@ BODIES = st.one_of(
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
         max_leaves=10,
     ).map(lambda value: json.dumps(value).encode()),
-    st.tuples(st.sampled_from([body.encode() for _, body, _ in ACCEPTED]), st.binary(max_size=4)).map(
-        b"".join
-    ),
+    st.tuples(st.sampled_from([body.encode() for _, body, _ in ACCEPTED]), st.binary(max_size=4)).map(b"".join),
 )
 
 

@@ -170,7 +170,7 @@ async def test_b04_a_refresh_that_hangs_blocks_its_key_for_a_while_only(
         await case.get("/a")
         await case.asked("/a", 2)
         # The worker dies: what it was doing never ends, and only its lease can.
-        [flight] = proxy.service._engine.flights._under_way
+        [flight] = proxy.service._shared.flights._under_way
         assert 29 < flight.expires_at - wiring.wall_clock() < 31
         await case.get("/a")
         assert len(site.to("/a")) == 2

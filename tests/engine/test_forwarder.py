@@ -129,7 +129,7 @@ async def test_an_answer_whose_effects_cannot_be_noted_is_let_go_of(monkeypatch:
         await asyncio.Event().wait()
         return 0
 
-    monkeypatch.setattr(e.store, "count", hangs)
+    monkeypatch.setattr(e.store, "may_hold", hangs)
     client = e.start("/a", method="POST")
     await e.origin.arrived(2)
     await e.settle()

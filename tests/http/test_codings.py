@@ -132,9 +132,7 @@ def test_limit(name: str, coding: str | None, body: bytes, limit: int, fits: boo
 @pytest.mark.parametrize("encode", [gzip_stream, zlib.compress, raw_deflate])
 @pytest.mark.parametrize("size", [0, 1, 4096, 65536, 65537, 200_000])
 @pytest.mark.parametrize("source", [noise, bytes], ids=["noise", "zeros"])
-def test_any_size_round_trips(
-    encode: Callable[[bytes], bytes], size: int, source: Callable[[int], bytes]
-) -> None:
+def test_any_size_round_trips(encode: Callable[[bytes], bytes], size: int, source: Callable[[int], bytes]) -> None:
     body = source(size)
     coding = "gzip" if encode is gzip_stream else "deflate"
     assert check(coding, encode(body)) == body

@@ -37,6 +37,8 @@ def test_safe_methods_9_2_1(method: str, is_safe: bool) -> None:
         "X-Forwarded-For",
         "X-Forwarded-Host",
         "x-forwarded-anything",
+        "x_forwarded_host",
+        "x-http-method-override",
         "X-Host",
         "X-Original-URL",
         "X-Rewrite-URL",

@@ -57,9 +57,7 @@ MALFORMED_DICTIONARIES = {
 def test_dictionary(values: Sequence[str], members: Mapping[str, BareItem | InnerList]) -> None:
     parsed = parse_dictionary(values)
     assert parsed == members
-    assert [type(member) for member in (parsed or {}).values()] == [
-        type(member) for member in members.values()
-    ]
+    assert [type(member) for member in (parsed or {}).values()] == [type(member) for member in members.values()]
 
 
 @pytest.mark.parametrize("values", MALFORMED_DICTIONARIES.values(), ids=MALFORMED_DICTIONARIES)

@@ -204,12 +204,8 @@ def test_malformed_authority(authority: str, detail: str) -> None:
         pytest.param("https://example.com/x", Target("https", "example.com", 443, "/x", None), id="https"),
         pytest.param("http://example.com/x", Target("http", "example.com", 80, "/x", None), id="http"),
         pytest.param("HTTPS://EXAMPLE.com/X", Target("https", "example.com", 443, "/X", None), id="case"),
-        pytest.param(
-            "https://example.com:443/", Target("https", "example.com", 443, "/", None), id="default"
-        ),
-        pytest.param(
-            "http://example.com:443/", Target("http", "example.com", 443, "/", None), id="other-port"
-        ),
+        pytest.param("https://example.com:443/", Target("https", "example.com", 443, "/", None), id="default"),
+        pytest.param("http://example.com:443/", Target("http", "example.com", 443, "/", None), id="other-port"),
         pytest.param("https://example.com", Target("https", "example.com", 443, "/", None), id="no-path"),
         pytest.param(
             "https://example.com?a=b", Target("https", "example.com", 443, "/", "a=b"), id="no-path-query"
@@ -228,9 +224,7 @@ def test_malformed_authority(authority: str, detail: str) -> None:
             Target("https", "example.com", 443, "/%7e%2F%c3", None),
             id="untouched",
         ),
-        pytest.param(
-            "https://example.com/...", Target("https", "example.com", 443, "/...", None), id="three-dots"
-        ),
+        pytest.param("https://example.com/...", Target("https", "example.com", 443, "/...", None), id="three-dots"),
         pytest.param(
             "https://example.com/.x/..y/z.",
             Target("https", "example.com", 443, "/.x/..y/z.", None),

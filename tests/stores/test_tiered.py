@@ -200,6 +200,21 @@ async def test_purged_responses_are_counted_out(tiers: Tiers) -> None:
     assert tiers.observer.evictions == [("l1", "purged", 1)]
 
 
+async def test_what_either_tier_may_hold(tiers: Tiers) -> None:
+    assert not await tiers.tiered.may_hold("k")
+    tiers.fill_store(b"a")
+    assert await tiers.tiered.may_hold("k"), "in the store"
+    tiers.tiered.put("k2", response(b"b"))
+    assert await tiers.tiered.may_hold("k2"), "in memory"
+    tiers.store.error = UNAVAILABLE
+    assert await tiers.tiered.may_hold("k3"), "the store cannot be asked"
+
+
+async def test_memory_alone_knows_what_it_holds(tiers: Tiers) -> None:
+    alone = Tiered(tiers.memory, None, tiers.generations, tiers.observer, tiers.clock, TIMEOUT)
+    assert not await alone.may_hold("k")
+
+
 BROKEN: dict[str, Callable[[StoreSimulator], None]] = {
     "raises": lambda store: setattr(store, "error", UNAVAILABLE),
     "misbehaves": lambda store: setattr(store, "error", KeyError("x")),

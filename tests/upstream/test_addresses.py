@@ -10,7 +10,8 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
 from proxy.ports import OriginFault, OriginUnavailable
-from proxy.upstream.addresses import ConnectTo, OwnListeners, connect_address
+from proxy.upstream.addresses import OwnListeners
+from proxy.upstream.connect_to import ConnectTo, connect_address
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 from tests.simulators.wire import ScriptedOrigin
 from tests.upstream.loopback import OK, client, request_to

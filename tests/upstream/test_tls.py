@@ -13,7 +13,8 @@ import pytest
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
-from proxy.upstream.addresses import ConnectTo, OwnListeners
+from proxy.upstream.addresses import OwnListeners
+from proxy.upstream.connect_to import ConnectTo
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 from tests.simulators.wire import Authority, ScriptedOrigin
 from tests.upstream.loopback import OK, client, failure, request_to

@@ -15,7 +15,7 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
 from proxy.ports import ByteStream, OriginFault, OriginUnavailable, Upgraded
-from proxy.upstream.addresses import ConnectTo
+from proxy.upstream.connect_to import ConnectTo
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 from proxy.upstream.tunnel import SocketStream, UpgradedStream
 from tests.simulators.wire import Authority, Ending, ScriptedOrigin, set_reset_on_close
