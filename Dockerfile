@@ -1,4 +1,4 @@
-# 3.12 or newer: its event loop starts handlers eagerly, which 3.11 cannot.
+# 3.12 is faster here; 3.11 works.
 ARG PYTHON=3.12-slim
 
 FROM python:${PYTHON} AS build
@@ -22,7 +22,7 @@ WORKDIR /var/lib/discovery-proxy
 ENV PATH=/opt/discovery-proxy/bin:$PATH \
     DISCOVERY_PROXY_LISTEN__HOST=0.0.0.0
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=2s --start-period=5s CMD ["python", "-c", \
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["python", "-c", \
   "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9090/readyz', timeout=1)"]
 ENTRYPOINT ["discovery-proxy"]
 CMD ["serve"]

@@ -1,4 +1,4 @@
-"""The demonstration (contract 2): the proxy's whole job against an internet that it starts itself, on loopback.
+"""The demonstration: the proxy's whole job against an internet that it starts itself, on loopback.
 
 documents   what the origin publishes
 origin      example.com: a TLS server that counts what it is asked

@@ -1,4 +1,4 @@
-"""An operator who looks at the admin port (contract 9)."""
+"""An operator who looks at the admin port."""
 
 from __future__ import annotations
 

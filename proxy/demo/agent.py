@@ -78,7 +78,7 @@ _TOLD: Final = ("cache-status", "discovery-trust", "age", "etag")
 
 
 class Agent:
-    """Asks for documents in gateway form (contract 3). `last` is the latest answer, None before the first."""
+    """Asks for documents in gateway form. `last` is the latest answer, None before the first."""
 
     def __init__(self, session: ClientSession, data_address: str) -> None:
         self._session = session
