@@ -16,7 +16,7 @@ from proxy.http.fields import Fields, split_list
 
 # RFC 9110 §15.1: statuses whose responses may be given a heuristic lifetime.
 HEURISTIC_STATUSES = frozenset({200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501})
-# §4.2.2 suggests a tenth of the time since modification; a day bounds the guess (rule C-31).
+# §4.2.2 suggests a tenth of the time since modification; a day bounds the guess.
 HEURISTIC_FRACTION = 0.1
 HEURISTIC_MAX = 86_400.0
 # However lately a document of a known class was modified, its publisher is not asked more often than this.
@@ -114,10 +114,11 @@ def freshness_lifetime(
         return explicit
     heuristic = _heuristic(status, fields, directives, response_time)
     if silent_seconds > 0 and status in HEURISTIC_STATUSES:
-        # Rule C-31: what the class grants, but no more than the document's own pace of change suggests.
+        # What the class grants, but no more than the document's own pace of change suggests.
         pace = silent_seconds if heuristic is None else max(heuristic, SILENT_MIN)
-        seconds = min(silent_seconds, pace)
-        return Lifetime(seconds, LifetimeSource.CLASS_DEFAULT)
+        if pace < silent_seconds:
+            return Lifetime(pace, LifetimeSource.HEURISTIC)
+        return Lifetime(silent_seconds, LifetimeSource.CLASS_DEFAULT)
     if heuristic:
         return Lifetime(heuristic, LifetimeSource.HEURISTIC)
     return Lifetime(0.0, LifetimeSource.NONE)

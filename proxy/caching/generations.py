@@ -1,4 +1,4 @@
-"""Purging by generation (contract 4.4): what was fetched before a mark is gone, or stale, without a search.
+"""Purging by generation: what was fetched before a mark is gone, or stale, without a search.
 
 Every fetch notes the generation current when it began; a purge raises the generation and marks one scope with it.
 A stored response whose generation is below the mark of any of its scopes was produced from data fetched before

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from proxy.caching.preconditions import NotModified, NotSatisfiable, Selection, Slice
 from proxy.caching.reuse import Forward
 from proxy.caching.stored import StoredResponse
 from proxy.http.messages import ResponseHead
-from proxy.http.structured import Date, Token, serialise_item
+from proxy.http.structured import Token, serialise_item
+from proxy.http.timestamps import timestamp
 
 IDENTITY = "discovery-proxy"
 VIA = f"1.1 {IDENTITY}"
@@ -27,7 +29,7 @@ _NOT_MODIFIED_FIELDS = frozenset(
 )
 # Digests of the message's content (RFC 9530 §2): false of any part of it.
 _OF_THE_WHOLE = ("content-digest", "content-md5")
-# What would be false of a 416 beside the fields named content-… (bug case B17), and what would let another cache
+# What would be false of a 416 beside the fields named content-…, and what would let another cache
 # store it in place of the document.
 _OF_THE_200 = frozenset(
     {"cache-control", "cdn-cache-control", "surrogate-control", "etag", "expires", "last-modified"}
@@ -67,9 +69,9 @@ class CacheStatus:
 
 
 def ttl(stored: StoredResponse, now: float) -> int:
-    """Whole seconds of freshness left, negative when stale; never positive for a stale response."""
-    remaining = stored.fresh_until - now
-    return int(remaining) if remaining > 0 else min(-1, int(remaining)) if remaining < 0 else 0
+    """Whole seconds of freshness left, negative when stale; Age and it make up the lifetime."""
+    left = math.ceil(stored.fresh_until - now)
+    return left if stored.is_fresh(now) else min(-1, left)
 
 
 def served_head(stored: StoredResponse, selection: Selection, status: CacheStatus, now: float) -> ResponseHead:
@@ -118,4 +120,6 @@ def with_proxy_fields(head: ResponseHead, status: CacheStatus) -> ResponseHead:
 def trust_field(scheme: str, checked_at: float) -> tuple[str, str]:
     """Discovery-Trust of an unsigned document: what its origin's TLS vouches for, or over plain http nothing."""
     state = Token("origin-tls" if scheme == "https" else "hint")
-    return "Discovery-Trust", serialise_item(state, {"source": Token("origin"), "checked": Date(int(checked_at))})
+    return "Discovery-Trust", serialise_item(
+        state, {"source": Token("origin"), "checked": timestamp(checked_at, "seconds")}
+    )

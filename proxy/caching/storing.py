@@ -18,7 +18,7 @@ from proxy.caching.vary import parse_vary, selecting_values
 from proxy.http.fields import Fields, end_to_end, split_list
 from proxy.http.messages import Request, ResponseHead
 
-# Statuses that say "nothing here": kept for a short while only, so that a new publication shows (bug case B37).
+# Statuses that say "nothing here": kept for a short while only, so that a new publication shows.
 NEGATIVE_STATUSES = frozenset({404, 405, 410, 414, 501})
 # Statuses whose caching requirements this module implements, for must-understand (§5.2.2.3).
 UNDERSTOOD_STATUSES = frozenset({200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501})
@@ -70,7 +70,7 @@ class Storable:
     mints_etag: bool
 
     def with_body(self, body: bytes) -> StoredResponse:
-        """The stored response, with a minted entity tag where the origin sent no validator (contract 4.15)."""
+        """The stored response, with a minted entity tag where the origin sent no validator."""
         minted = self.mints_etag and not self.draft.has_validator and self.draft.status == 200
         return replace(self.draft, body=body, downstream_etag=mint_etag(body) if minted else self.draft.etag)
 
@@ -132,7 +132,7 @@ def _vary_refusal(request: Request, head: ResponseHead) -> NotStoredReason | Non
     # §4.1: a Vary of "*" never matches, so storing it would only cost memory.
     if vary is None:
         return NotStoredReason.VARY_ANY
-    # Selecting values are stored, credentials never (contract 4.17); for requests without them it may be stored.
+    # Selecting values are stored, credentials never; for requests without them it may be stored.
     if any(name in _CREDENTIALS and name in request.fields for name in vary):
         return NotStoredReason.VARY_CREDENTIALS
     return None
@@ -184,6 +184,11 @@ def _windows(
     )
 
 
+def _is_negative(status: int, policy: StoragePolicy) -> bool:
+    """Whether it says "nothing here"; in the place of a document of a known class every error says no more."""
+    return status in NEGATIVE_STATUSES or (status >= 400 and policy.document_class != "other")
+
+
 def _draft(
     request: Request,
     head: ResponseHead,
@@ -196,7 +201,7 @@ def _draft(
     vary = parse_vary(head.fields) or ()
     fields = stored_fields(head.fields, directives)
     birth = born(head.fields, exchange)
-    if head.status in NEGATIVE_STATUSES:
+    if _is_negative(head.status, policy):
         lifetime = lifetime.capped(policy.negative_lifetime)
     swr, sie = _windows(head.status, directives, lifetime, policy)
     forbids_stale = _forbids_stale(directives, policy)

@@ -1,6 +1,6 @@
 """Asking the origin: the request of a fill, its conditional form, and what a 304 does (RFC 9111 §4.3).
 
-Entity tags travel byte for byte as the origin sent them, unquoted ones included (bug case B33); only comparing
+Entity tags travel byte for byte as the origin sent them, unquoted ones included; only comparing
 looks inside.
 """
 

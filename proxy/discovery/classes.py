@@ -44,8 +44,7 @@ class ClassPolicy:
     """What holds for a class; durations in seconds, sizes in bytes after content coding is removed.
 
     The three lifetimes apply only where the origin says nothing. `max_body` None: the configured
-    `cache.max_body` applies. `negative_lifetime` caps a stored 404 or 410 in addition to the configured
-    `cache.negative_ttl`; None: that one alone.
+    `cache.max_body` applies.
     """
 
     format: DocumentFormat
@@ -53,7 +52,6 @@ class ClassPolicy:
     stale_while_revalidate: float
     stale_if_error: float
     max_body: int | None
-    negative_lifetime: float | None
 
 
 _HOUR: Final = 3600.0
@@ -64,16 +62,13 @@ _AID_BODY: Final = 64 * 1024
 _CARD_BODY: Final = 1024 * 1024
 _TEXT_BODY: Final = 4 * 1024 * 1024
 
-# Upper end of the range for "not there": a document published today is seen within minutes.
-_ABSENT: Final = 300.0
-
 
 def _card(lifetime: float, stale_while_revalidate: float, stale_if_error: float = _DAY) -> ClassPolicy:
-    return ClassPolicy(DocumentFormat.JSON, lifetime, stale_while_revalidate, stale_if_error, _CARD_BODY, _ABSENT)
+    return ClassPolicy(DocumentFormat.JSON, lifetime, stale_while_revalidate, stale_if_error, _CARD_BODY)
 
 
 def _text(accepted: DocumentFormat, stale_while_revalidate: float = _DAY) -> ClassPolicy:
-    return ClassPolicy(accepted, _HOUR, stale_while_revalidate, _DAY, _TEXT_BODY, _ABSENT)
+    return ClassPolicy(accepted, _HOUR, stale_while_revalidate, _DAY, _TEXT_BODY)
 
 
 POLICIES: Final[Mapping[DocumentClass, ClassPolicy]] = MappingProxyType(
@@ -94,8 +89,8 @@ POLICIES: Final[Mapping[DocumentClass, ClassPolicy]] = MappingProxyType(
         # RFC 9309 §2.4: not used for more than 24 hours while it can be fetched.
         DocumentClass.ROBOTS: _text(DocumentFormat.TEXT, _DAY - _HOUR),
         DocumentClass.SITEMAP: _text(DocumentFormat.XML_OR_TEXT),
-        DocumentClass.AID: ClassPolicy(DocumentFormat.JSON, 300, 0, 0, _AID_BODY, _ABSENT),
-        DocumentClass.OTHER: ClassPolicy(DocumentFormat.ANY, 0, 0, 0, None, None),
+        DocumentClass.AID: ClassPolicy(DocumentFormat.JSON, 300, 0, 0, _AID_BODY),
+        DocumentClass.OTHER: ClassPolicy(DocumentFormat.ANY, 0, 0, 0, None),
     }
 )
 

@@ -28,7 +28,7 @@ def is_held_to_format(rules: ClassRules, status: int) -> bool:
 
 
 def accept(rules: ClassRules, head: ResponseHead, body: bytes) -> None:
-    """Raises Refused for a body that does not decode, or not to a document of its class (contract 4.5, 4.8)."""
+    """Raises Refused for a body that does not decode, or not to a document of its class."""
     is_gated = is_held_to_format(rules, head.status)
     _check_coding(rules, head, body, gated=is_gated)
     if is_gated:
@@ -58,7 +58,7 @@ def _check_kind(rules: ClassRules, head: ResponseHead, body: bytes) -> None:
 
 
 def too_large_for(rules: ClassRules) -> Refused:
-    """§14.6: over its class limit."""
+    """A body over the limit of its class."""
     name, limit = rules.document_class.value, rules.max_body
     detail = f"The origin's {name} document is larger than {limit} bytes."
     return Refused(Problem(Slug.TOO_LARGE, detail, {"limit": limit, "class": name}))

@@ -11,7 +11,9 @@ from proxy.discovery.classes import DocumentClass
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.engine.settings import ClassRules
 from proxy.http.messages import Request, ResponseHead
-from proxy.http.problems import Problem
+from proxy.http.problems import Problem, Slug
+
+_OF_EXCHANGES = frozenset({Slug.ORIGIN_UNREACHABLE, Slug.ORIGIN_TIMEOUT, Slug.ORIGIN_INVALID_RESPONSE})
 
 
 def from_store(
@@ -50,7 +52,11 @@ def refusal(
     document_class: DocumentClass,
     upstream_seconds: float | None = None,
 ) -> Refusal:
-    """`problem` as the answer to `request`."""
+    """`problem` as the answer to `request`; a failed exchange is told among its attempts."""
+    if problem.slug in _OF_EXCHANGES:
+        problem = replace(
+            problem, members={**problem.members, "attempts": [_attempt(request, problem, upstream_seconds)]}
+        )
     outcome = Outcome(
         served=Served.ERROR,
         status=problem.status,
@@ -62,6 +68,18 @@ def refusal(
         detail=problem.slug.value,
     )
     return Refusal(problem, outcome)
+
+
+def _attempt(request: Request, problem: Problem, seconds: float | None) -> dict[str, object]:
+    """What was tried and how it ended. The query stays out: it may hold a secret."""
+    target = request.target
+    return {
+        "source": "origin",
+        "url": f"{target.origin}{target.path}",
+        "outcome": "failed",
+        "reason": problem.slug.value,
+        "ms": round((seconds or 0.0) * 1000, 1),
+    }
 
 
 def forwarded(

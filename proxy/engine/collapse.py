@@ -1,4 +1,4 @@
-"""One fill per key (contract 4.3, 4.12, 4.14).
+"""One fill per key.
 
 A flight is a task of the proxy, not of the client that caused it: clients wait for its end and may leave. Who
 waits decides again with his own request when it ends; nobody is served bytes that are not stored, except the one
@@ -16,12 +16,11 @@ from typing import Any
 from proxy.caching.stored import StoredResponse
 from proxy.caching.vary import selecting_values
 from proxy.engine.outcome import Complete, Streaming
-from proxy.http.fields import Fields
+from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Request
 from proxy.http.problems import Problem
 from proxy.ports import Clock
 
-NO_FIELDS = Fields()
 # Stands between the URI and the selecting values in a flight's key; no URI holds a line break.
 VARIANT_SEPARATOR = "\n"
 # Seconds for which a key that turned out not to be storable lets every request through on its own.
@@ -39,7 +38,7 @@ class Filled:
     upstream_seconds: float
     kept: bool
     """Whether it was published; False when something newer or a purge overtook it, or a 304 withdrew it."""
-    own: Fields = NO_FIELDS
+    for_leader: Fields = NO_FIELDS
     """Lines that may not be replayed (Set-Cookie): for the client that caused the fill alone."""
 
 

@@ -16,16 +16,13 @@ from proxy.caching.generations import (
 )
 from proxy.caching.reuse import select
 from proxy.caching.stored import StoredResponse
-from proxy.engine.collapse import Flights, flight_key
+from proxy.engine.collapse import flight_key
 from proxy.engine.explanation import explanation, summary
-from proxy.engine.holdoff import HoldOffs
 from proxy.engine.refresh import Refresher
-from proxy.engine.settings import EngineSettings, Rules
-from proxy.http.fields import Fields
+from proxy.engine.state import EngineState
+from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target, parse_authority, parse_target
-from proxy.ports import Clock, Generations
-from proxy.stores.tiered import Tiered
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class ByUri:
 
 @dataclass(frozen=True, slots=True)
 class ByHost:
-    """A host: `example.com` on every port, `example.com:8443` on one (§14.17)."""
+    """A host: `example.com` on every port, `example.com:8443` on one."""
 
     authority: str
 
@@ -54,7 +51,6 @@ class Everything:
     """The whole cache."""
 
 
-NO_FIELDS = Fields()
 # Stored responses looked at between two turns of the loop: about a millisecond.
 _AT_ONCE = 64
 
@@ -64,25 +60,15 @@ Scope = ByUri | ByHost | ByTag | Everything
 class Control:
     """The engine as an operator sees it. Malformed URLs and hosts raise MalformedTarget."""
 
-    def __init__(
-        self,
-        store: Tiered,
-        flights: Flights,
-        holdoffs: HoldOffs,
-        refresher: Refresher,
-        generations: Generations,
-        rules: Rules,
-        clock: Clock,
-        settings: EngineSettings,
-    ) -> None:
-        self._store = store
-        self._flights = flights
-        self._holdoffs = holdoffs
+    def __init__(self, state: EngineState, refresher: Refresher) -> None:
         self._refresher = refresher
-        self._generations = generations
-        self._rules = rules
-        self._clock = clock
-        self._settings = settings
+        self._store = state.store
+        self._flights = state.flights
+        self._holdoffs = state.holdoffs
+        self._generations = state.generations
+        self._rules = state.rules
+        self._clock = state.clock
+        self._settings = state.settings
 
     async def purge(self, scope: Scope, *, soft: bool) -> int:
         """Mark `scope` purged: exact and durable when this returns, whatever is in which tier.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from proxy.caching.directives import RequestDirectives
 from proxy.caching.freshness import apparent_age, date_value
@@ -13,11 +12,7 @@ from proxy.caching.serving import ttl
 from proxy.caching.stored import StoredResponse
 from proxy.discovery.classes import DocumentClass
 from proxy.http.messages import Request
-
-
-def timestamp(moment: float) -> str:
-    """RFC 3339, UTC, milliseconds."""
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+from proxy.http.timestamps import timestamp
 
 
 def explanation(

@@ -1,6 +1,6 @@
 """Asking the origin on behalf of everybody who wants the same document: send, judge the answer, store.
 
-A failed answer leaves what is stored alone (contract 4.2): a transport error, an incomplete body, a 5xx to a
+A failed answer leaves what is stored alone: a transport error, an incomplete body, a 5xx to a
 request that had a stored response to fall back on, a body that is not the document its class declares.
 """
 
@@ -18,32 +18,32 @@ from proxy.caching.storing import NotStored, NotStoredReason, Storable, may_stor
 from proxy.caching.validation import Freshened, NotOurs, conditional_request, fill_request, freshen
 from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_large_for
 from proxy.engine.answers import forwarded
-from proxy.engine.collapse import NO_FIELDS, Failed, Filled, FillEnd, NotStorable
+from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.places import Places
-from proxy.engine.settings import ClassRules, EngineSettings
-from proxy.http.fields import Fields
+from proxy.engine.settings import ClassRules
+from proxy.engine.state import EngineState
+from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Request, ResponseHead, received
 from proxy.http.problems import Problem, Slug
 from proxy.ports import (
-    Clock,
     Interim,
-    Observer,
     Origin,
     OriginFault,
     OriginResponse,
     OriginUnavailable,
     Overflow,
 )
-from proxy.stores.tiered import Tiered
 from proxy.stores.variants import variant_of
 
-# Answers that say "not to you, not now": they go to the client and leave the stored response alone (rule C-17).
+# Answers that say "not to you, not now": they go to the client and leave the stored response alone.
 LEAVES_STORED = frozenset({401, 403, 406, 407, 408, 425, 429})
 # Answers to a client's own conditions and Range; stored, they would answer those who sent none.
 _OF_CONDITIONS = frozenset({412, 416})
 # Why an answer is not stored that says nothing of what other clients may be served.
-_OWN_REASONS = frozenset({NotStoredReason.AUTHORIZATION, NotStoredReason.REQUEST_NO_STORE, NotStoredReason.PARTIAL})
+_OF_ONE_CLIENT = frozenset(
+    {NotStoredReason.AUTHORIZATION, NotStoredReason.REQUEST_NO_STORE, NotStoredReason.PARTIAL}
+)
 
 
 def is_failure(status: int) -> bool:
@@ -55,7 +55,7 @@ def is_failure(status: int) -> bool:
 class Ask:
     """One question to the origin. `stored` is what its answer would renew, `reason` names it in metrics.
 
-    With `own`, the client's conditions and Range go along and a 304 or 206 is its own to have.
+    `with_conditions`: the client's own conditions and Range go along, and a 304 or 206 is the client's to have.
     """
 
     request: Request
@@ -65,7 +65,7 @@ class Ask:
     reason: str
     stored: StoredResponse | None = None
     interim: Interim | None = None
-    own: bool = False
+    with_conditions: bool = False
 
     @property
     def key(self) -> str:
@@ -73,18 +73,32 @@ class Ask:
         return self.request.target.uri
 
 
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """An answer whose head has come: to which question, to which request, instead of which stored response."""
+
+    ask: Ask
+    sent: Request
+    response: OriginResponse
+    head: ResponseHead
+    started: float
+    old: StoredResponse | None
+
+
+class _NotOurs:
+    """A 304 that says nothing of what is stored."""
+
+
 class Filler:
     """Sends fills and revalidations and stores what comes of them."""
 
-    def __init__(
-        self, origin: Origin, store: Tiered, observer: Observer, clock: Clock, settings: EngineSettings
-    ) -> None:
+    def __init__(self, state: EngineState, origin: Origin) -> None:
         self._origin = origin
-        self._store = store
-        self._observer = observer
-        self._clock = clock
-        self._settings = settings
-        self._places = Places(settings.fills_per_origin, settings.fill_patience)
+        self._store = state.store
+        self._observer = state.observer
+        self._clock = state.clock
+        self._settings = state.settings
+        self._places = Places(state.settings.fills_per_origin, state.settings.fill_patience)
 
     async def fill(self, ask: Ask) -> FillEnd:
         """The end of one fill; every failure is a value."""
@@ -93,68 +107,72 @@ class Filler:
             async with self._places.place(ask.request.target.origin):
                 end = await self._ask(ask, started)
         except OriginUnavailable as error:
-            self._observer.upstream(ask.reason, error.fault, self._clock() - started)
-            return Failed(problem_of(error), None, self._clock() - started)
+            return self._failed(ask, problem_of(error), started)
         except Refused as refused:
-            self._observer.upstream(ask.reason, refused.problem.slug, self._clock() - started)
-            return Failed(refused.problem, None, self._clock() - started)
+            return self._failed(ask, refused.problem, started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
         return end
+
+    def _failed(self, ask: Ask, problem: Problem, started: float) -> Failed:
+        seconds = self._clock() - started
+        self._observer.upstream(ask.reason, problem.slug, seconds)
+        return Failed(problem, None, seconds)
 
     async def _ask(self, ask: Ask, started: float) -> FillEnd:
         """Ask once, or once more without a condition when a 304 turns out not to be ours."""
         end = await self._exchange(ask, started)
-        if end is None:
+        if isinstance(end, _NotOurs):
             end = await self._exchange(replace(ask, stored=None), started, replaced=ask.stored)
-        if end is None:
+        if isinstance(end, _NotOurs):
             raise OriginUnavailable(
                 OriginFault.INVALID_RESPONSE, "The origin answered 304 to a request without a condition."
             )
         return end
 
-    async def _exchange(self, ask: Ask, started: float, replaced: StoredResponse | None = None) -> FillEnd | None:
-        sent = ask.request if ask.own else fill_request(ask.request, ask.rules.checkable)
+    async def _exchange(
+        self, ask: Ask, started: float, replaced: StoredResponse | None = None
+    ) -> FillEnd | _NotOurs:
+        sent = ask.request if ask.with_conditions else fill_request(ask.request, ask.rules.checkable)
         if ask.stored is not None and ask.stored.has_validator:
             sent = conditional_request(sent, ask.stored)
         response = await self._origin.fetch(sent, None, ask.interim)
         with closing_on_error(response):
             head = received(response.head, response.exchange.response_time)
+            got = _Received(ask, sent, response, head, started, ask.stored or replaced)
             if head.status == 304:
                 response.close()
-                if ask.own:
-                    return NotStorable(self._own_answer(ask, head, b"", started, "not-modified"))
-                return self._not_modified(ask, sent, response, head, started)
-            old = ask.stored or replaced
-            if is_failure(head.status) and old is not None:
-                return await self._failure(ask, response, head, started)
-            return await self._answered(ask, sent, response, head, started, old)
+                return self._not_modified(got)
+            if is_failure(head.status) and got.old is not None:
+                return await self._failure(got)
+            return await self._answered(got)
 
-    def _not_modified(
-        self, ask: Ask, sent: Request, response: OriginResponse, head: ResponseHead, started: float
-    ) -> FillEnd | None:
+    def _not_modified(self, got: _Received) -> FillEnd | _NotOurs:
+        ask = got.ask
+        if ask.with_conditions:
+            return NotStorable(self._whole(got, b"", "not-modified"))
         if ask.stored is None:
-            return None
-        limit = self._settings.max_fields
-        result = freshen(ask.stored, sent, head, response.exchange, ask.rules.storage, ask.generation, limit)
+            return _NotOurs()
+        limit, rules = self._settings.max_fields, ask.rules.storage
+        result = freshen(ask.stored, got.sent, got.head, got.response.exchange, rules, ask.generation, limit)
         if isinstance(result, NotOurs):
-            return None
-        kept = self._publish(ask, result, head, ask.stored)
-        return Filled(result.stored, 304, self._clock() - started, kept, _unstored(head))
+            return _NotOurs()
+        kept = self._publish(got, result)
+        return Filled(result.stored, 304, self._clock() - got.started, kept, _unstored(got.head))
 
-    def _publish(self, ask: Ask, result: Freshened, head: ResponseHead, old: StoredResponse) -> bool:
+    def _publish(self, got: _Received, result: Freshened) -> bool:
         if result.withdrawn is None:
-            return self._put(ask.key, result.stored, old)
-        self._withdraw(ask, result.withdrawn, head, old)
+            return self._put(got, result.stored)
+        self._withdraw(got, result.withdrawn)
         return False
 
-    def _put(self, key: str, stored: StoredResponse, old: StoredResponse | None) -> bool:
-        kept = not self._is_overtaken(key, stored) and self._store.put(key, stored)
-        if old is not None and (old.vary, old.selecting) != (stored.vary, stored.selecting):
-            self._store.discard(key, old)
+    def _put(self, got: _Received, stored: StoredResponse) -> bool:
+        kept = not self._is_overtaken(got.ask.key, stored) and self._store.put(got.ask.key, stored)
+        if got.old is not None and variant_of(got.old) != variant_of(stored):
+            self._store.discard(got.ask.key, got.old)
         return kept
 
     def _is_overtaken(self, key: str, stored: StoredResponse) -> bool:
-        """Whether an answer asked for later is there already: versions never go backwards (contract 4.11)."""
+        """Whether an answer asked for later is there already: versions never go backwards."""
         now = self._clock()
         return any(
             stored.exchange.request_time < held.exchange.request_time <= now
@@ -162,95 +180,76 @@ class Filler:
             if variant_of(held) == variant_of(stored)
         )
 
-    async def _failure(self, ask: Ask, response: OriginResponse, head: ResponseHead, started: float) -> Failed:
-        body = await response.read(self._settings.max_body)
-        response.close()
-        problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {head.status}.")
-        answer = None if isinstance(body, Overflow) else self._own_answer(ask, head, body, started, "origin-error")
-        return Failed(problem, answer, self._clock() - started)
+    async def _failure(self, got: _Received) -> Failed:
+        body = await got.response.read(self._settings.max_body)
+        got.response.close()
+        problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {got.head.status}.")
+        answer = None if isinstance(body, Overflow) else self._whole(got, body, "origin-error")
+        return Failed(problem, answer, self._clock() - got.started)
 
-    async def _answered(
-        self,
-        ask: Ask,
-        sent: Request,
-        response: OriginResponse,
-        head: ResponseHead,
-        started: float,
-        old: StoredResponse | None,
-    ) -> FillEnd:
-        verdict = may_store(sent, head, response.exchange, ask.rules.storage, ask.generation)
-        if isinstance(verdict, Storable) and self._is_for_one(ask, head, old):
-            return self._passed_on(ask, response, head, b"", started, "not-for-others")
+    async def _answered(self, got: _Received) -> FillEnd:
+        ask, head = got.ask, got.head
+        verdict = may_store(got.sent, head, got.response.exchange, ask.rules.storage, ask.generation)
+        if isinstance(verdict, Storable) and self._is_for_one(got):
+            return self._passed_on(got, b"", "not-for-others")
         if isinstance(verdict, NotStored) and not is_held_to_format(ask.rules, head.status):
-            self._withdraw(ask, verdict, head, old)
-            return self._passed_on(ask, response, head, b"", started, verdict.reason)
-        body = await self._read(ask, response, head)
+            self._withdraw(got, verdict)
+            return self._passed_on(got, b"", verdict.reason)
+        body = await self._read(got)
         if isinstance(body, Overflow):
-            self._discard(ask, old)
-            return self._passed_on(ask, response, head, body.read, started, "larger-than-max-body")
-        response.close()
+            self._discard(got)
+            return self._passed_on(got, body.read, "larger-than-max-body")
+        got.response.close()
         accept(ask.rules, head, body)
         if isinstance(verdict, NotStored):
-            self._withdraw(ask, verdict, head, old)
-            return NotStorable(self._own_answer(ask, head, body, started, verdict.reason))
-        return self._stored(ask, verdict, body, head, started, old)
+            self._withdraw(got, verdict)
+            return NotStorable(self._whole(got, body, verdict.reason))
+        stored = verdict.with_body(body)
+        kept = self._put(got, stored)
+        return Filled(stored, head.status, self._clock() - got.started, kept, _unstored(head))
 
-    def _withdraw(self, ask: Ask, verdict: NotStored, head: ResponseHead, old: StoredResponse | None) -> None:
-        """An answer that may not be stored also ends what is (case B12), unless it is due to this one client."""
-        is_for_all = verdict.reason not in _OWN_REASONS and "authorization" not in ask.request.fields
-        if is_for_all and head.status not in LEAVES_STORED:
-            self._discard(ask, old)
+    def _withdraw(self, got: _Received, verdict: NotStored) -> None:
+        """An answer that may not be stored also ends what is, unless it is due to this one client."""
+        is_for_all = verdict.reason not in _OF_ONE_CLIENT and "authorization" not in got.ask.request.fields
+        if is_for_all and got.head.status not in LEAVES_STORED:
+            self._discard(got)
 
-    def _discard(self, ask: Ask, old: StoredResponse | None) -> None:
-        if old is not None:
-            self._store.discard(ask.key, old)
+    def _discard(self, got: _Received) -> None:
+        if got.old is not None:
+            self._store.discard(got.ask.key, got.old)
 
-    def _is_for_one(self, ask: Ask, head: ResponseHead, old: StoredResponse | None) -> bool:
-        """Whether an answer, though storable, is none for others: they keep `old` while it can be served."""
-        if ask.own and head.status in _OF_CONDITIONS:
+    def _is_for_one(self, got: _Received) -> bool:
+        """Whether an answer, though storable, is none for others: they keep what is stored while it can serve."""
+        if got.ask.with_conditions and got.head.status in _OF_CONDITIONS:
             return True
-        if old is None or head.status not in LEAVES_STORED:
+        if got.old is None or got.head.status not in LEAVES_STORED:
             return False
         now, outage = self._clock(), self._settings.outage_stale
-        return old.is_fresh(now) or stale_permit(old, NO_REQUEST_DIRECTIVES, now, outage).allows
+        return got.old.is_fresh(now) or stale_permit(got.old, NO_REQUEST_DIRECTIVES, now, outage).allows
 
-    def _stored(
-        self,
-        ask: Ask,
-        verdict: Storable,
-        body: bytes,
-        head: ResponseHead,
-        started: float,
-        old: StoredResponse | None,
-    ) -> Filled:
-        stored = verdict.with_body(body)
-        kept = self._put(ask.key, stored, old)
-        return Filled(stored, head.status, self._clock() - started, kept, _unstored(head))
-
-    async def _read(self, ask: Ask, response: OriginResponse, head: ResponseHead) -> bytes | Overflow:
-        """The body, or an Overflow to stream past the cache; a document is refused beyond its limit (§14.6)."""
-        limit = ask.rules.max_body
+    async def _read(self, got: _Received) -> bytes | Overflow:
+        """The body, or an Overflow to stream past the cache; a document is refused beyond its limit."""
+        rules, head = got.ask.rules, got.head
         declared = head.fields.get("content-length") or ""
-        too_large = declared.isascii() and declared.isdigit() and int(declared) > limit
-        body: bytes | Overflow = Overflow(b"") if too_large else await response.read(limit)
-        if isinstance(body, Overflow) and is_held_to_format(ask.rules, head.status):
-            raise too_large_for(ask.rules)
+        too_large = declared.isascii() and declared.isdigit() and int(declared) > rules.max_body
+        body: bytes | Overflow = Overflow(b"") if too_large else await got.response.read(rules.max_body)
+        if isinstance(body, Overflow) and is_held_to_format(rules, head.status):
+            raise too_large_for(rules)
         return body
 
-    def _passed_on(
-        self, ask: Ask, response: OriginResponse, head: ResponseHead, read: bytes, started: float, why: str
-    ) -> NotStorable:
-        marked, outcome = self._mark(ask, head, started, why)
-        return NotStorable(Streaming(marked, read, response, outcome))
+    def _passed_on(self, got: _Received, read: bytes, why: str) -> NotStorable:
+        marked, outcome = self._mark(got, why)
+        return NotStorable(Streaming(marked, read, got.response, outcome))
 
-    def _own_answer(self, ask: Ask, head: ResponseHead, body: bytes, started: float, why: str) -> Complete:
-        marked, outcome = self._mark(ask, head, started, why)
+    def _whole(self, got: _Received, body: bytes, why: str) -> Complete:
+        marked, outcome = self._mark(got, why)
         return Complete(marked, body, outcome)
 
-    def _mark(self, ask: Ask, head: ResponseHead, started: float, why: str) -> tuple[ResponseHead, Outcome]:
-        status = CacheStatus(forward=ask.forward, forward_status=head.status, detail=why)
+    def _mark(self, got: _Received, why: str) -> tuple[ResponseHead, Outcome]:
+        ask, now = got.ask, self._clock()
+        status = CacheStatus(forward=ask.forward, forward_status=got.head.status, detail=why)
         served = Served.EXPIRED if ask.stored is not None else Served.MISS
-        return forwarded(ask.request, ask.rules, head, status, served, self._clock() - started, self._clock())
+        return forwarded(ask.request, ask.rules, got.head, status, served, now - got.started, now)
 
 
 def _unstored(head: ResponseHead) -> Fields:

@@ -10,45 +10,31 @@ from proxy.caching.reuse import Forward, select
 from proxy.caching.serving import CacheStatus
 from proxy.caching.validation import update_from_head
 from proxy.engine.answers import forwarded, refusal
-from proxy.engine.collapse import Flights
 from proxy.engine.fill import closing_on_error, problem_of
 from proxy.engine.outcome import Answer, Served, Streaming, Switched
-from proxy.engine.settings import Rules
+from proxy.engine.state import EngineState
 from proxy.http.messages import Request, ResponseHead, received
 from proxy.ports import (
     Body,
-    Clock,
-    Generations,
     Interim,
-    Observer,
     Origin,
     OriginUnavailable,
     StoreUnavailable,
     Upgraded,
 )
-from proxy.stores.tiered import Tiered
 
 
 class Forwarder:
     """Passes requests on. An answer to an unsafe one invalidates before it is given (RFC 9111 §4.4)."""
 
-    def __init__(
-        self,
-        origin: Origin,
-        store: Tiered,
-        flights: Flights,
-        generations: Generations,
-        rules: Rules,
-        observer: Observer,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, state: EngineState, origin: Origin) -> None:
         self._origin = origin
-        self._store = store
-        self._flights = flights
-        self._generations = generations
-        self._rules = rules
-        self._observer = observer
-        self._clock = clock
+        self._store = state.store
+        self._flights = state.flights
+        self._generations = state.generations
+        self._rules = state.rules
+        self._observer = state.observer
+        self._clock = state.clock
 
     async def send(
         self, request: Request, forward: Forward, body: Body = None, interim: Interim | None = None

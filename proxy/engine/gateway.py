@@ -25,18 +25,16 @@ from proxy.caching.serving import CacheStatus, ttl
 from proxy.caching.stored import StoredResponse
 from proxy.caching.validation import CLIENT_CONDITIONS, ORIGIN_CONDITIONS
 from proxy.engine.answers import from_store, refusal
-from proxy.engine.collapse import Failed, Filled, FillEnd, Flights, NotStorable, flight_key
+from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable, flight_key
 from proxy.engine.fill import Ask, Filler, is_failure
 from proxy.engine.forwarder import Forwarder
-from proxy.engine.holdoff import HoldOffs
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.question import Question, as_filled
 from proxy.engine.refresh import Refresher
-from proxy.engine.settings import EngineSettings, Rules
+from proxy.engine.state import EngineState
 from proxy.http.messages import Request
 from proxy.http.problems import Problem, Slug
-from proxy.ports import Body, Clock, Generations, Interim, Observer
-from proxy.stores.tiered import Tiered
+from proxy.ports import Body, Interim
 
 _ONLY_IF_CACHED = Problem(
     Slug.ONLY_IF_CACHED,
@@ -45,33 +43,20 @@ _ONLY_IF_CACHED = Problem(
 
 
 class Gateway:
-    """Answers requests for target URIs from the store and the origin."""
+    """Answers requests for target URIs, in whichever form they came, from the store and the origin."""
 
-    def __init__(
-        self,
-        store: Tiered,
-        filler: Filler,
-        flights: Flights,
-        refresher: Refresher,
-        forwarder: Forwarder,
-        holdoffs: HoldOffs,
-        generations: Generations,
-        rules: Rules,
-        observer: Observer,
-        clock: Clock,
-        settings: EngineSettings,
-    ) -> None:
-        self._store = store
+    def __init__(self, state: EngineState, filler: Filler, refresher: Refresher, forwarder: Forwarder) -> None:
         self._filler = filler
-        self._flights = flights
         self._refresher = refresher
         self._forwarder = forwarder
-        self._holdoffs = holdoffs
-        self._generations = generations
-        self._rules = rules
-        self._observer = observer
-        self._clock = clock
-        self._settings = settings
+        self._store = state.store
+        self._flights = state.flights
+        self._holdoffs = state.holdoffs
+        self._generations = state.generations
+        self._rules = state.rules
+        self._observer = state.observer
+        self._clock = state.clock
+        self._settings = state.settings
 
     def hit(self, request: Request) -> Complete | None:
         """The answer to a GET or HEAD that memory holds fresh; None when anything else is needed."""
@@ -88,9 +73,17 @@ class Gateway:
             return await self._forwarder.upgrade(request)
         if request.method not in ("GET", "HEAD"):
             return await self._forwarder.send(request, Forward.METHOD, body, interim)
-        if body is not None or any(name in request.fields for name in ORIGIN_CONDITIONS):
+        if body is not None or self._is_for_origin(request):
             return await self._forwarder.send(request, Forward.BYPASS, body, interim)
         return self.hit(request) or await self._look_up(request, interim)
+
+    def _is_for_origin(self, request: Request) -> bool:
+        """Whether the request has conditions that only the origin can judge.
+
+        A document is read, not guarded: there they are left out, or they would lead past its gate.
+        """
+        has_conditions = any(name in request.fields for name in ORIGIN_CONDITIONS)
+        return has_conditions and not self._rules.of(request.target).is_gated
 
     async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
         request = as_filled(request, self._rules.of(request.target))
@@ -120,7 +113,7 @@ class Gateway:
             case Revalidate(stored, forward):
                 return await self._revalidate(replace(question, forward=forward, stored=stored))
             case Miss(forward):
-                if request.method == "HEAD":
+                if self._goes_as_head(request):
                     return await self._forwarder.send(request, forward, None, question.interim)
                 return await self._fill(replace(question, forward=forward))
 
@@ -132,10 +125,14 @@ class Gateway:
             if permit is not None:
                 self._refresher.start(request, stored, question.key)
                 return self._behind(request, stored, Served.SIE, permit)
-        return await (self._ask_by_head(question) if request.method == "HEAD" else self._fill(question))
+        return await (self._ask_by_head(question) if self._goes_as_head(request) else self._fill(question))
+
+    def _goes_as_head(self, request: Request) -> bool:
+        """HEAD goes on as it is; for a document it is asked by GET, or its answer could not be judged."""
+        return request.method == "HEAD" and not self._rules.of(request.target).is_gated
 
     async def _ask_by_head(self, question: Question) -> Answer:
-        """A HEAD goes to the origin as it is; when that fails it is answered as a GET would be (contract 11)."""
+        """A HEAD goes to the origin as it is; when that fails it is answered as a GET would be."""
         answer = await self._forwarder.send(question.request, question.forward, None, question.interim)
         if not is_failure(answer.outcome.status):
             return answer
@@ -184,14 +181,14 @@ class Gateway:
 
     async def _lead(self, question: Question, *, shared: bool) -> Answer:
         ask = Ask(
-            request=question.request,
+            request=replace(question.request, method="GET"),
             rules=self._rules.of(question.request.target),
             generation=self._generations.latest,
             forward=question.forward,
             reason="miss" if question.stored is None else "revalidate",
             stored=question.stored,
             interim=question.interim,
-            own=self._sends_conditions(question),
+            with_conditions=self._sends_conditions(question),
         )
         flight = self._flights.start(
             question.key, ask.generation, lambda: self._filler.fill(ask), led=True, shared=shared
@@ -206,7 +203,7 @@ class Gateway:
         return self._ended(question, end, collapsed=False)
 
     def _is_overtaken(self, question: Question, end: FillEnd) -> bool:
-        """Whether a purge came after this answer was asked for: it is not served any more (contract 4.4)."""
+        """Whether a purge came after this answer was asked for: it is not served any more."""
         return isinstance(end, Filled) and self._is_purged(end.stored) and not question.is_repeated
 
     def _is_purged(self, stored: StoredResponse) -> bool:
@@ -234,7 +231,7 @@ class Gateway:
         if isinstance(end, NotStorable):
             return end.answer
         answer = self._filled(question, end, end.stored, collapsed=collapsed)
-        return replace(answer, head=replace(answer.head, fields=answer.head.fields.plus(*end.own)))
+        return replace(answer, head=replace(answer.head, fields=answer.head.fields.plus(*end.for_leader)))
 
     def _filled(self, question: Question, end: Filled, stored: StoredResponse, *, collapsed: bool) -> Complete:
         now = self._clock()
@@ -259,10 +256,7 @@ class Gateway:
             return self._instead(question.request, question.stored, permit, end)
         if end.answer is not None and not collapsed:
             return end.answer
-        problem, stored = end.problem, question.stored
-        if problem.slug is Slug.ORIGIN_UNREACHABLE and stored is not None and stored.forbids_stale:
-            # RFC 9111 §5.2.2.2: cut off from the origin of what must be validated.
-            problem = replace(problem, at_status=504)
+        problem = end.problem
         status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=problem.slug)
         document_class = self._rules.of(question.request.target).document_class
         return refusal(question.request, problem, status, document_class, end.upstream_seconds)

@@ -1,4 +1,4 @@
-"""Back-off after a failed fill: a value per key (contract 4.2, bug case B03).
+"""Back-off after a failed fill: a value per key.
 
 It protects the origin only while something stale is being served; a key with nothing to serve is asked every time.
 """

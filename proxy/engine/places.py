@@ -1,4 +1,4 @@
-"""How many fills may ask one origin at once (contract 10): the next waits a while, then is told so."""
+"""How many fills may ask one origin at once: the next waits a while, then is told so."""
 
 from __future__ import annotations
 

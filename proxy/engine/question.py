@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from proxy.caching.directives import RequestDirectives
 from proxy.caching.reuse import Forward
 from proxy.caching.stored import StoredResponse
+from proxy.caching.validation import ORIGIN_CONDITIONS
 from proxy.caching.vary import normalise_codings
 from proxy.engine.settings import ClassRules
 from proxy.http.messages import Request
@@ -28,7 +29,7 @@ class Question:
 
     @property
     def is_shareable(self) -> bool:
-        """Whether one answer from the origin can serve it and others alike (contract 4.12).
+        """Whether one answer from the origin can serve it and others alike.
 
         Who asks for an answer of his own would only wait for another's and then ask all the same.
         """
@@ -42,9 +43,13 @@ class Question:
 
 
 def as_filled(request: Request, rules: ClassRules) -> Request:
-    """`request` with the codings that a fill will ask for, so that it selects what that fill has stored."""
+    """`request` as a fill of its class asks: with the codings it takes, so that it selects what that fill stored,
+    and without the conditions that only an origin can judge."""
+    if rules.checkable is None:
+        return request
+    request = replace(request, fields=request.fields.without(ORIGIN_CONDITIONS))
     accepted = request.fields.get("accept-encoding")
-    if accepted is None or rules.checkable is None:
+    if accepted is None:
         return request
     return replace(
         request, fields=request.fields.with_value("Accept-Encoding", normalise_codings(accepted, rules.checkable))

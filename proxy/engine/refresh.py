@@ -8,12 +8,10 @@ from dataclasses import replace
 from proxy.caching.reuse import Forward
 from proxy.caching.stored import StoredResponse
 from proxy.caching.validation import ORIGIN_CONDITIONS
-from proxy.engine.collapse import Failed, FillEnd, Flight, Flights, NotStorable, release
+from proxy.engine.collapse import Failed, FillEnd, Flight, NotStorable, release
 from proxy.engine.fill import LEAVES_STORED, Ask, Filler
-from proxy.engine.holdoff import HoldOffs
-from proxy.engine.settings import EngineSettings, Rules
+from proxy.engine.state import EngineState
 from proxy.http.messages import Request
-from proxy.ports import Clock, Generations, Observer
 
 # Refreshes waiting for a place; beyond it a stale hit starts none and the next one tries again.
 MAX_WAITING = 4096
@@ -22,25 +20,15 @@ MAX_WAITING = 4096
 class Refresher:
     """Starts background fills. A refresh that fails touches no client."""
 
-    def __init__(
-        self,
-        filler: Filler,
-        flights: Flights,
-        holdoffs: HoldOffs,
-        generations: Generations,
-        rules: Rules,
-        observer: Observer,
-        clock: Clock,
-        settings: EngineSettings,
-    ) -> None:
+    def __init__(self, state: EngineState, filler: Filler) -> None:
         self._filler = filler
-        self._flights = flights
-        self._holdoffs = holdoffs
-        self._generations = generations
-        self._rules = rules
-        self._observer = observer
-        self._clock = clock
-        self._places = asyncio.Semaphore(settings.background_refreshes)
+        self._flights = state.flights
+        self._holdoffs = state.holdoffs
+        self._generations = state.generations
+        self._rules = state.rules
+        self._observer = state.observer
+        self._clock = state.clock
+        self._places = asyncio.Semaphore(state.settings.background_refreshes)
         self._queued: dict[str, Flight] = {}
         self._inflight = 0
 

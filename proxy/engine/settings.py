@@ -62,13 +62,12 @@ class Rules:
 
 
 def _rules(name: DocumentClass, policy: ClassPolicy, settings: EngineSettings) -> ClassRules:
-    negative = policy.negative_lifetime
     storage = StoragePolicy(
         document_class=name,
         lifetime=policy.lifetime,
         stale_while_revalidate=policy.stale_while_revalidate,
         stale_if_error=policy.stale_if_error,
-        negative_lifetime=settings.negative_ttl if negative is None else min(negative, settings.negative_ttl),
+        negative_lifetime=settings.negative_ttl,
         outage_stale=settings.outage_stale,
         s_maxage_forbids_stale=settings.s_maxage_forbids_stale,
         mints_etag=name is not DocumentClass.OTHER,

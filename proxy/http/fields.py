@@ -93,6 +93,9 @@ class Fields:
         return self.without((name,)).plus((name, value))
 
 
+NO_FIELDS = Fields()
+
+
 def end_to_end(fields: Fields) -> Fields:
     """Without the hop-by-hop fields and those that `Connection` names (RFC 9110 §7.6.1)."""
     named = {option.lower() for value in fields.get_all("connection") for option in split_list(value)}

@@ -35,7 +35,7 @@ class ResponseHead:
     fields: Fields
 
 
-# Fields that could change an answer without being part of the cache key (contract 3): whoever sends one would
+# Fields that could change an answer without being part of the cache key: whoever sends one would
 # choose what everybody else gets. `Host` is the target's own.
 UNKEYED_FIELDS = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Errors the proxy makes, as problem details (RFC 9457; contract 11). One slug, one status, one title."""
+"""Errors the proxy makes, as problem details (RFC 9457). One slug, one status, one title."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _KINDS: Mapping[Slug, tuple[int, str]] = MappingProxyType(
         Slug.BAD_TARGET: (400, "Target URI cannot be used"),
         Slug.BAD_REQUEST: (400, "Malformed request"),
         Slug.EGRESS_DENIED: (403, "Target refused by egress policy"),
-        Slug.ORIGIN_UNREACHABLE: (502, "Origin cannot be reached"),
+        Slug.ORIGIN_UNREACHABLE: (504, "Origin cannot be reached"),
         Slug.ORIGIN_TIMEOUT: (504, "Origin did not answer in time"),
         Slug.ORIGIN_INVALID_RESPONSE: (502, "Origin answered with an invalid response"),
         Slug.NOT_A_DOCUMENT: (502, "Origin answered with something else than the document"),
         Slug.NOT_FOUND: (404, "Nothing here"),
-        Slug.TOO_LARGE: (502, "Response is larger than its class allows"),
+        Slug.TOO_LARGE: (502, "Larger than is allowed"),
         Slug.ONLY_IF_CACHED: (504, "Not in the cache"),
         Slug.UNAUTHORIZED: (401, "Credentials needed"),
         Slug.OVERLOADED: (503, "Too many requests under way"),

@@ -34,6 +34,8 @@ _TWO_DOTS: Final = re.compile(r"(?:\.|%2[Ee]){2}")
 _DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2[Ee]){1,2}(?=/|\Z)")
 _ENCODED_OCTET: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _ENCODED_HOST_OCTET: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+# Letters, digits and signs that only look like others: two spellings of one host, of which one can be overlooked.
+_FULL_WIDTH: Final = re.compile("[\uff01-\uff5e]")
 _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -231,6 +233,8 @@ def _to_a_labels(name: str) -> str:
     """Lower case and IDNA (UTS 46 mapping, then RFC 5891); ASCII labels keep their underscores."""
     if name.isascii():
         return name.lower()
+    if _FULL_WIDTH.search(name) is not None:
+        raise MalformedTarget("host is written in full-width forms")
     try:
         mapped = idna.uts46_remap(name, std3_rules=False)
         return ".".join(label if label.isascii() else idna.alabel(label).decode() for label in mapped.split("."))

@@ -18,6 +18,7 @@ from proxy.engine.holdoff import HoldOffs
 from proxy.engine.outcome import Outcome
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
+from proxy.engine.state import EngineState
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
 from proxy.ports import Clock, Generations, Origin
@@ -91,16 +92,20 @@ def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
     """The engine under `settings`, on the stores of `shared`."""
     limits = engine_settings(settings)
     rules = Rules(limits, class_policies(settings))
-    store, generations, metrics, clock = shared.store, shared.generations, shared.metrics, shared.clock
-    flights = shared.flights
-    holdoffs = HoldOffs(limits.refresh_backoff)
-    filler = Filler(origin, store, metrics, clock, limits)
-    refresher = Refresher(filler, flights, holdoffs, generations, rules, metrics, clock, limits)
-    forwarder = Forwarder(origin, store, flights, generations, rules, metrics, clock)
-    gateway = Gateway(
-        store, filler, flights, refresher, forwarder, holdoffs, generations, rules, metrics, clock, limits
+    state = EngineState(
+        store=shared.store,
+        flights=shared.flights,
+        holdoffs=HoldOffs(limits.refresh_backoff),
+        generations=shared.generations,
+        rules=rules,
+        observer=shared.metrics,
+        clock=shared.clock,
+        settings=limits,
     )
-    control = Control(store, flights, holdoffs, refresher, generations, rules, clock, limits)
+    filler = Filler(state, origin)
+    refresher = Refresher(state, filler)
+    gateway = Gateway(state, filler, refresher, Forwarder(state, origin))
+    control = Control(state, refresher)
     front = Front(
         gateway=gateway,
         origin=origin,

@@ -156,7 +156,7 @@ LIFETIMES: dict[str, tuple[int, tuple[str, ...], float, Lifetime]] = {
     "9111-4.2.2-public": (599, (MODIFIED, "Cache-Control: public"), 0, TENTH),
     "9111-4.2.2-not-public": (599, (MODIFIED,), 0, NONE),
     "class-default": (200, (), 300, Lifetime(300, LifetimeSource.CLASS_DEFAULT)),
-    "class-default-no-faster-than-it-changes": (200, (MODIFIED,), 300, Lifetime(100, LifetimeSource.CLASS_DEFAULT)),
+    "class-default-no-faster-than-it-changes": (200, (MODIFIED,), 300, Lifetime(100, LifetimeSource.HEURISTIC)),
     "class-default-of-the-longest-unchanged": (
         200,
         (f"Last-Modified: {date(-DAY)}",),
@@ -167,7 +167,7 @@ LIFETIMES: dict[str, tuple[int, tuple[str, ...], float, Lifetime]] = {
         200,
         (f"Last-Modified: {date()}",),
         300,
-        Lifetime(SILENT_MIN, LifetimeSource.CLASS_DEFAULT),
+        Lifetime(SILENT_MIN, LifetimeSource.HEURISTIC),
     ),
     "class-default-less-than-the-least": (
         200,

@@ -1,4 +1,4 @@
-"""What purge marks make of a stored response (contract 4.4, 14.17)."""
+"""What purge marks make of a stored response."""
 
 from __future__ import annotations
 

@@ -54,9 +54,9 @@ def test_cache_status(status: CacheStatus, text: str) -> None:
     ("age", "seconds"),
     [
         pytest.param(0, 60, id="new"),
-        pytest.param(0.5, 59, id="whole-seconds"),
-        pytest.param(59.5, 0, id="last-second"),
-        pytest.param(60, 0, id="at-its-end"),
+        pytest.param(0.5, 60, id="whole-seconds"),
+        pytest.param(59.5, 1, id="last-second"),
+        pytest.param(60, -1, id="at-its-end"),
         pytest.param(60.5, -1, id="just-stale"),
         pytest.param(72.9, -12, id="9211-2.4-stale-is-negative"),
     ],
@@ -214,8 +214,8 @@ def test_our_member_comes_last_9211_2() -> None:
 @pytest.mark.parametrize(
     ("scheme", "value"),
     [
-        ("https", "origin-tls; source=origin; checked=@1800000000"),
-        ("http", "hint; source=origin; checked=@1800000000"),
+        ("https", 'origin-tls; source=origin; checked="2027-01-15T08:00:00Z"'),
+        ("http", 'hint; source=origin; checked="2027-01-15T08:00:00Z"'),
     ],
 )
 def test_trust_field(scheme: str, value: str) -> None:

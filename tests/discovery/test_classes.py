@@ -91,21 +91,21 @@ def test_other_paths(path: str, expected: DocumentClass) -> None:
 
 # class, format, lifetime, stale-while-revalidate, stale-if-error, max body, negative lifetime
 POLICY_ROWS = [
-    ("manifest", "json", 300, 3600, 86400, 1 << 20, 300),
-    ("ai-catalog", "json", 300, 3600, 86400, 1 << 20, 300),
-    ("agent-card", "json", 300, 3600, 86400, 1 << 20, 300),
-    ("mcp-server-card", "json", 3600, 3600, 86400, 1 << 20, 300),
-    ("api-catalog", "json", 3600, 3600, 86400, 1 << 20, 300),
-    ("agent-skills", "json", 300, 3600, 86400, 1 << 20, 300),
-    ("oauth-as", "json", 3600, 300, 86400, 1 << 20, 300),
-    ("oauth-pr", "json", 3600, 300, 86400, 1 << 20, 300),
-    ("did", "json", 300, 300, 3600, 1 << 20, 300),
-    ("openapi", "json-or-yaml", 3600, 3600, 86400, 4 << 20, 300),
-    ("llms", "text", 3600, 86400, 86400, 4 << 20, 300),
-    ("robots", "text", 3600, 82800, 86400, 4 << 20, 300),
-    ("sitemap", "xml-or-text", 3600, 86400, 86400, 4 << 20, 300),
-    ("aid", "json", 300, 0, 0, 64 << 10, 300),
-    ("other", "any", 0, 0, 0, None, None),
+    ("manifest", "json", 300, 3600, 86400, 1 << 20),
+    ("ai-catalog", "json", 300, 3600, 86400, 1 << 20),
+    ("agent-card", "json", 300, 3600, 86400, 1 << 20),
+    ("mcp-server-card", "json", 3600, 3600, 86400, 1 << 20),
+    ("api-catalog", "json", 3600, 3600, 86400, 1 << 20),
+    ("agent-skills", "json", 300, 3600, 86400, 1 << 20),
+    ("oauth-as", "json", 3600, 300, 86400, 1 << 20),
+    ("oauth-pr", "json", 3600, 300, 86400, 1 << 20),
+    ("did", "json", 300, 300, 3600, 1 << 20),
+    ("openapi", "json-or-yaml", 3600, 3600, 86400, 4 << 20),
+    ("llms", "text", 3600, 86400, 86400, 4 << 20),
+    ("robots", "text", 3600, 82800, 86400, 4 << 20),
+    ("sitemap", "xml-or-text", 3600, 86400, 86400, 4 << 20),
+    ("aid", "json", 300, 0, 0, 64 << 10),
+    ("other", "any", 0, 0, 0, None),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Which bodies are answers: codings undone, formats of document classes (contract 4.5, 4.8, 14.6)."""
+"""Which bodies are answers: codings undone, formats of document classes."""
 
 from __future__ import annotations
 

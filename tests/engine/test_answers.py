@@ -41,7 +41,7 @@ def test_from_store(fields: dict[str, str], method: str, status: int, body: byte
         document_class="agent-card",
         cache_status=HIT.serialise(),
         age=20,
-        ttl=39,
+        ttl=40,
         upstream_seconds=0.25,
     )
 
@@ -61,7 +61,8 @@ def test_collapsed_and_detail_are_told() -> None:
 def test_refusal() -> None:
     problem = Problem(Slug.ORIGIN_TIMEOUT, "late")
     answer = refusal(request(URI), problem, CacheStatus(forward=Forward.STALE), DocumentClass.AGENT_CARD, 3.0)
-    assert answer.problem is problem
+    attempt = {"source": "origin", "url": URI, "outcome": "failed", "reason": "origin-timeout", "ms": 3000.0}
+    assert answer.problem == replace(problem, members={"attempts": [attempt]})
     assert answer.outcome == Outcome(
         served=Served.ERROR,
         status=504,

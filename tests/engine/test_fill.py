@@ -206,7 +206,7 @@ async def test_b02_a_fault_leaves_the_stored_response_in_place(fault: OriginFaul
 
 
 COLD_FAULTS = {
-    OriginFault.UNREACHABLE: 502,
+    OriginFault.UNREACHABLE: 504,
     OriginFault.TIMEOUT: 504,
     OriginFault.INVALID_RESPONSE: 502,
     OriginFault.DENIED: 403,

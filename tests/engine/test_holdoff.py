@@ -1,4 +1,4 @@
-"""Back-off per key: how long, for which keys, and when it ends (bug case B03)."""
+"""Back-off per key: how long, for which keys, and when it ends."""
 
 from __future__ import annotations
 

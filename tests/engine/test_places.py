@@ -1,4 +1,4 @@
-"""Fills of one origin take their places; the one that finds none is told so (contract 10)."""
+"""Fills of one origin take their places; the one that finds none is told so."""
 
 from __future__ import annotations
 

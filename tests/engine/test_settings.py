@@ -36,20 +36,6 @@ def test_gate_codings_and_minted_tags_go_with_the_format(name: DocumentClass) ->
 
 
 @pytest.mark.parametrize(
-    ("configured", "of_class", "expected"),
-    [
-        pytest.param(30.0, None, 30.0, id="configured-alone"),
-        pytest.param(30.0, 300.0, 30.0, id="configured-is-shorter"),
-        pytest.param(600.0, 300.0, 300.0, id="class-is-shorter"),
-    ],
-)
-def test_negative_lifetime_is_the_shorter(configured: float, of_class: float | None, expected: float) -> None:
-    policies = {**POLICIES, DocumentClass.OTHER: replace(POLICIES[DocumentClass.OTHER], negative_lifetime=of_class)}
-    rules = Rules(EngineSettings(negative_ttl=configured), policies)._rules[DocumentClass.OTHER]
-    assert rules.storage.negative_lifetime == expected
-
-
-@pytest.mark.parametrize(
     ("of_class", "expected"), [pytest.param(None, 77, id="configured"), pytest.param(5, 5, id="of-the-class")]
 )
 def test_body_limit(of_class: int | None, expected: int) -> None:

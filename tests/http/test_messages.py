@@ -1,4 +1,4 @@
-"""What of a client's request and of an origin's response goes on (RFC 9110 §6.6.1, §7.6.1, §9.2.1; contract 3)."""
+"""What of a client's request and of an origin's response goes on (RFC 9110 §6.6.1, §7.6.1, §9.2.1)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457; contract 11)."""
+"""Problem details (RFC 9457)."""
 
 import json
 import re
@@ -12,7 +12,7 @@ STATUSES = {
     Slug.BAD_TARGET: 400,
     Slug.BAD_REQUEST: 400,
     Slug.EGRESS_DENIED: 403,
-    Slug.ORIGIN_UNREACHABLE: 502,
+    Slug.ORIGIN_UNREACHABLE: 504,
     Slug.ORIGIN_TIMEOUT: 504,
     Slug.ORIGIN_INVALID_RESPONSE: 502,
     Slug.NOT_A_DOCUMENT: 502,
@@ -46,7 +46,7 @@ def test_body_9457_3_1() -> None:
     assert body.isascii()
     assert json.loads(body) == {
         "type": "urn:discovery-proxy:problem:too-large",
-        "title": "Response is larger than its class allows",
+        "title": "Larger than is allowed",
         "status": 502,
         "detail": "Larger than 5 bytes, \u00fc \udcff.",
         "instance": "request-1",

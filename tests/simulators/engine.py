@@ -16,6 +16,7 @@ from proxy.engine.holdoff import HoldOffs
 from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming, Switched
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
+from proxy.engine.state import EngineState
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import parse_target
@@ -168,11 +169,12 @@ def engine(
     rules = Rules(settings, policies)
     flights = Flights(clock, settings.flight_lease)
     holdoffs = HoldOffs(settings.refresh_backoff)
-    filler = Filler(origin, tiered, noted, clock, settings)
-    refresher = Refresher(filler, flights, holdoffs, marks, rules, noted, clock, settings)
-    forwarder = Forwarder(origin, tiered, flights, marks, rules, noted, clock)
-    gateway = Gateway(tiered, filler, flights, refresher, forwarder, holdoffs, marks, rules, noted, clock, settings)
-    control = Control(tiered, flights, holdoffs, refresher, marks, rules, clock, settings)
+    state = EngineState(tiered, flights, holdoffs, marks, rules, noted, clock, settings)
+    filler = Filler(state, origin)
+    refresher = Refresher(state, filler)
+    forwarder = Forwarder(state, origin)
+    gateway = Gateway(state, filler, refresher, forwarder)
+    control = Control(state, refresher)
     return Simulation(
         clock,
         origin,
