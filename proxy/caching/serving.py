@@ -117,9 +117,14 @@ def with_proxy_fields(head: ResponseHead, status: CacheStatus) -> ResponseHead:
     )
 
 
+def trust_state(scheme: str) -> str:
+    """What vouches for an unsigned document: its origin's TLS, or over plain http nothing."""
+    return "origin-tls" if scheme == "https" else "hint"
+
+
 def trust_field(scheme: str, checked_at: float) -> tuple[str, str]:
-    """Discovery-Trust of an unsigned document: what its origin's TLS vouches for, or over plain http nothing."""
-    state = Token("origin-tls" if scheme == "https" else "hint")
+    """Discovery-Trust of an unsigned document, `checked_at` in Unix seconds."""
+    state = Token(trust_state(scheme))
     return "Discovery-Trust", serialise_item(
         state, {"source": Token("origin"), "checked": timestamp(checked_at, "seconds")}
     )

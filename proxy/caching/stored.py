@@ -7,6 +7,7 @@ base of a conditional request (`keep`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -99,6 +100,14 @@ class StoredResponse:
         if self.fresh_until <= moment:
             return self
         return replace(self, lifetime=Lifetime(max(0.0, moment - self.born), self.lifetime.source))
+
+
+def variant_name(stored: StoredResponse) -> str | None:
+    """The selecting fields with a short digest of their values, which may say much of a client; None without any."""
+    if not stored.vary:
+        return None
+    digest = hashlib.sha256(repr(stored.selecting).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{','.join(stored.vary)}:{digest}"
 
 
 def to_record(stored: StoredResponse) -> str:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proxy.caching.preconditions import evaluate
-from proxy.caching.serving import CacheStatus, selected_body, served_head, trust_field, ttl, with_proxy_fields
-from proxy.caching.stored import StoredResponse
+from proxy.caching.serving import (
+    CacheStatus,
+    selected_body,
+    served_head,
+    trust_field,
+    trust_state,
+    ttl,
+    with_proxy_fields,
+)
+from proxy.caching.stored import StoredResponse, variant_name
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.engine.settings import ClassRules
@@ -40,6 +48,8 @@ def from_store(
         ttl=ttl(stored, now),
         collapsed=status.collapsed,
         upstream_seconds=upstream_seconds,
+        trust=_trust(request, stored.document_class),
+        variant=variant_name(stored),
         detail=status.detail,
     )
     return Complete(head, selected_body(stored, selection), outcome)
@@ -102,6 +112,11 @@ def forwarded(
         document_class=rules.document_class,
         cache_status=status.serialise(),
         upstream_seconds=upstream_seconds,
+        trust=_trust(request, rules.document_class),
         detail=status.detail,
     )
     return marked, outcome
+
+
+def _trust(request: Request, document_class: str) -> str | None:
+    return None if document_class == DocumentClass.OTHER else trust_state(request.target.scheme)

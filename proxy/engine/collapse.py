@@ -100,7 +100,7 @@ class Flights:
 
     def __init__(self, clock: Clock, lease: float) -> None:
         self._clock = clock
-        self._lease = lease
+        self.lease = lease
         self._flights: dict[str, Flight] = {}
         self._under_way: set[Flight] = set()
         self._uncollapsed: OrderedDict[str, float] = OrderedDict()
@@ -128,7 +128,7 @@ class Flights:
 
         Without `shared` nobody can join it and nothing is remembered of how it ends.
         """
-        flight = Flight(key, generation, self._clock() + self._lease)
+        flight = Flight(key, generation, self._clock() + self.lease)
         flight.is_awaited_by_leader = led
         if shared:
             self._flights[key] = flight

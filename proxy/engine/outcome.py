@@ -39,6 +39,10 @@ class Outcome:
     ttl: int | None = None
     collapsed: bool = False
     upstream_seconds: float | None = None
+    trust: str | None = None
+    """The state that Discovery-Trust tells of a document."""
+    variant: str | None = None
+    """Which variant was served: the selecting fields and a digest of their values."""
     detail: str | None = None
     """The reason behind it: a problem slug, a not-stored reason, a stale permit."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
-from proxy.caching.stored import RECORD_FORMAT, StoredResponse, parse_record, to_record
+from proxy.caching.stored import RECORD_FORMAT, StoredResponse, parse_record, to_record, variant_name
 from proxy.http.fields import Fields
 from tests.caching.samples import BODY, NOW, request, stored
 
@@ -183,3 +184,9 @@ def test_no_text_makes_parse_record_raise(text: str, name: str, value: object) -
 @given(responses(), SECONDS)
 def test_age_is_never_negative(response: StoredResponse, now: float) -> None:
     assert response.age(now) >= 0
+
+
+def test_a_variant_is_named_without_its_values() -> None:
+    assert variant_name(stored("Cache-Control: max-age=1")) is None
+    spoken = stored("Cache-Control: max-age=1", "Vary: Accept-Language", asked=request("Accept-Language: de"))
+    assert re.fullmatch("accept-language:[0-9a-f]{8}", variant_name(spoken) or "")

@@ -43,6 +43,7 @@ def test_from_store(fields: dict[str, str], method: str, status: int, body: byte
         age=20,
         ttl=40,
         upstream_seconds=0.25,
+        trust="origin-tls",
     )
 
 
