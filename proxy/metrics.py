@@ -26,6 +26,29 @@ _BUCKETS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
     *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
+_REQUESTS: Final = "Requests answered on the data port, by outcome, document class and status."
+_DURATION: Final = "Seconds from a request's head to the end of its answer."
+_UPSTREAM: Final = (
+    "Requests to origins; reason: miss, revalidate, background, pass, upgrade; "
+    "result: stored, not-modified, not-stored, error-status, passed, or the slug of the problem."
+)
+_UPSTREAM_SECONDS: Final = "Seconds from a request to an origin until its answer was read or began to stream."
+_REFRESHED: Final = "Background refreshes ended; result: done, failed."
+_EVICTIONS: Final = (
+    "Stored responses that left a tier: l1 is memory, l2 the persistent store; "
+    "reason: capacity, variants, expired, purged, unwritten."
+)
+_STORE_ERRORS: Final = (
+    "Store operations that failed or were too slow; l2 is the persistent store; op is find, put or another."
+)
+_STORE_SECONDS: Final = (
+    "Seconds of store operations that worked; l2 is the persistent store; op is find, put or another."
+)
+_CACHE_BYTES: Final = "Bytes that stored responses hold, indexes included, by tier: l1 is memory."
+_DEGRADED: Final = "1 while the tier cannot be used, else 0; l2 is the persistent store."
+_BYTES_SAVED: Final = "Body bytes sent to clients that no origin had to send."
+_REQUESTS_SAVED: Final = "Requests answered without a request to an origin of their own."
+_BUILD: Final = "Always 1; the labels say what is running."
 _SAVED_REQUEST: Final = frozenset({Served.FRESH, Served.SWR})
 _NO_LOOKUP: Final = frozenset({Served.TUNNEL, Served.LOCAL})
 _SAVED_BODY: Final = _SAVED_REQUEST | {Served.SIE, Served.REVALIDATED}
@@ -41,12 +64,14 @@ class Totals:
     entries: int
     entry_bytes: int
     background_refreshes: int
+    untargeted: int = 0
+    """Requests among `requests` refused before they had a target: no cache could have answered them."""
 
     @property
     def hit_ratio(self) -> float | None:
         """The share of requests answered without waiting for an origin; None before the first request."""
         counted = {name: count for name, count in self.requests.items() if name not in _NO_LOOKUP}
-        total = sum(counted.values())
+        total = sum(counted.values()) - self.untargeted
         return sum(counted.get(served, 0) for served in _SAVED_REQUEST) / total if total else None
 
 
@@ -76,33 +101,34 @@ class _Gauges(Collector):
         self.degraded = degraded
 
     def collect(self) -> Iterator[Metric]:
-        yield _gauge("cache_entries", "Stored responses.", self.entries(), tier="l1")
-        yield _gauge("cache_bytes", "Memory held by stored responses.", self.bytes(), tier="l1")
+        yield _gauge("cache_entries", "Stored responses, by tier: l1 is memory.", self.entries(), tier="l1")
+        yield _gauge("cache_bytes", _CACHE_BYTES, self.bytes(), tier="l1")
         yield _gauge("background_refresh_inflight", "Background refreshes under way.", self.inflight())
-        yield _gauge("store_degraded", "1 while the tier is not used.", int(self.degraded()), tier="l2")
+        yield _gauge("store_degraded", _DEGRADED, int(self.degraded()), tier="l2")
 
 
 class Metrics:
     """Implements ports.Observer. For one event loop; nothing here waits."""
 
-    def __init__(self, revision: str = "unknown") -> None:
+    def __init__(self, revision: str = "") -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._gauges: _Gauges | None = None
         self._series: dict[tuple[Served, str, int], _Series] = {}
-        self._requests = self._counter("requests", "Requests answered.", "outcome", "class", "code")
-        self._duration = self._histogram("request_duration_seconds", "Time to answer.", "outcome")
-        self._upstream = self._counter("upstream_requests", "Requests to origins.", "reason", "result")
-        self._upstream_seconds = self._histogram("upstream_duration_seconds", "Time of an origin.", "reason")
-        self._collapsed = self._counter("collapsed_requests", "Requests that waited for another's fill.")
-        self._refreshed = self._counter("background_refresh", "Background refreshes ended.", "result")
-        self._evictions = self._counter("cache_evictions", "Responses that left a tier.", "tier", "reason")
-        self._store_errors = self._counter("store_errors", "Store operations failed.", "tier", "op")
-        self._store_seconds = self._histogram("store_op_seconds", "Time of store operations.", "tier", "op")
-        self._bytes_saved = self._counter("bytes_saved", "Body bytes that no origin had to send.")
-        self._requests_saved = self._counter("origin_requests_saved", "Requests that no origin had to answer.")
+        self._untargeted = 0
+        self._requests = self._counter("requests", _REQUESTS, "outcome", "class", "code")
+        self._duration = self._histogram("request_duration_seconds", _DURATION, "outcome")
+        self._upstream = self._counter("upstream_requests", _UPSTREAM, "reason", "result")
+        self._upstream_seconds = self._histogram("upstream_duration_seconds", _UPSTREAM_SECONDS, "reason")
+        self._collapsed = self._counter("collapsed_requests", "Requests that waited for another request's fill.")
+        self._refreshed = self._counter("background_refresh", _REFRESHED, "result")
+        self._evictions = self._counter("cache_evictions", _EVICTIONS, "tier", "reason")
+        self._store_errors = self._counter("store_errors", _STORE_ERRORS, "tier", "op")
+        self._store_seconds = self._histogram("store_op_seconds", _STORE_SECONDS, "tier", "op")
+        self._bytes_saved = self._counter("bytes_saved", _BYTES_SAVED)
+        self._requests_saved = self._counter("origin_requests_saved", _REQUESTS_SAVED)
         build = {"version": __version__, "revision": revision, "python": platform.python_version()}
-        Info("build", "What is running.", namespace=_NAMESPACE, registry=self._registry).info(build)
+        Info("build", _BUILD, namespace=_NAMESPACE, registry=self._registry).info(build)
         ProcessCollector(registry=self._registry)
 
     def served(self, outcome: Outcome, seconds: float, body_bytes: int) -> None:
@@ -110,6 +136,8 @@ class Metrics:
         key = (outcome.served, outcome.document_class, outcome.status)
         series = self._series.get(key) or self._new_series(key)
         series.requests.inc()
+        if outcome.target is None and outcome.served not in _NO_LOOKUP:
+            self._untargeted += 1
         series.duration.observe(seconds)
         if series.saves_request or outcome.collapsed:
             self._requests_saved.inc()
@@ -170,6 +198,7 @@ class Metrics:
             gauges.entries() if gauges else 0,
             gauges.bytes() if gauges else 0,
             gauges.inflight() if gauges else 0,
+            self._untargeted,
         )
 
     def _new_series(self, key: tuple[Served, str, int]) -> _Series:

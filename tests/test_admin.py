@@ -16,9 +16,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from proxy.admin import AdminState, build_admin
+from proxy.admin.page import _OUTCOMES
 from proxy.config import load
 from proxy.engine.control import ByHost, ByTag, ByUri, Control, Scope, scope_name
 from proxy.engine.outcome import Outcome, Served
+from proxy.http.targets import parse_target
 from proxy.metrics import Metrics
 
 URL = "https://example.com/x?a=1&b=2"
@@ -141,13 +143,14 @@ async def test_version_and_metrics() -> None:
 
 async def test_the_start_page() -> None:
     async with served() as port:
-        port.metrics.served(Outcome(Served.FRESH, 200), 0.001, 12_345)
+        port.metrics.served(Outcome(Served.FRESH, 200, parse_target("https://example.com/")), 0.001, 12_345)
         port.ready = ("store <slow>",)
         answer = await port.ask("GET", "/")
         page = answer.body.decode()
         assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert "Degraded: store &lt;slow&gt;." in page and "12,345" in page and "100.0%" in page
+        assert "fresh: from the store" in page and "Also /health." in page and "Also /ready." in page
         assert "<script" not in page and page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n")
         for path in ("/healthz", "/readyz", "/metrics", "/version", "/admin/config"):
             assert f'href="{path}"' in page
@@ -160,6 +163,10 @@ async def test_the_start_page_before_the_first_request() -> None:
     async with served() as port:
         page = (await port.ask("GET", "/")).body.decode()
         assert "Ready." in page and "None yet." in page and "not yet" in page
+
+
+def test_the_start_page_has_words_for_every_outcome() -> None:
+    assert set(_OUTCOMES) == set(Served)
 
 
 PURGES = {

@@ -148,15 +148,18 @@ def test_serve(flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert all(SERVE_FLAGS[flags](settings) for settings in served) and len(served) == 2
 
 
+A_HOST = "a host such as example.com or example.com:8443"
 BAD_CONFIGURATION = {
     "serve": (["serve", "--port", "high"], "flags: listen.port: given 'high'"),
     "no such file": (["check-config", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
     "explain": (["explain", URL, "--config", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
-    "no URL": (["explain", "example.com/x"], "not an absolute http or https URI"),
-    "URL with user": (["purge", "https://u:hush@example.com/"], "userinfo in the authority"),
-    "admin URL": (["purge", "--all", "--via", "localhost:9090"], "--via: not an absolute http or https URI"),
-    "admin URL with query": (["purge", "--all", "--via", "http://localhost/?a"], "--via: query"),
-    "no token": (["refresh", URL, "--token-file", "nowhere"], "--token-file: cannot be read"),
+    "no URL": (["explain", "example.com/x"], "The target is no absolute http or https URI."),
+    "URL with user": (["purge", "https://u:hush@example.com/"], "The authority has userinfo: leave it out."),
+    "admin URL": (["purge", "--all", "--via", "localhost:9090"], "--via: The target is no absolute http or https"),
+    "admin URL with query": (["purge", "--all", "--via", "http://localhost/?a"], "--via: The URL of an admin port"),
+    "no token": (["refresh", URL, "--token-file", "nowhere"], "--token-file nowhere: No such file or directory"),
+    "purge a URL for a host": (["purge", "--host", "https://example.com/"], f"--host: {A_HOST}"),
+    "refresh a URL for a host": (["refresh", "--host", "https://example.com/"], f"--host: {A_HOST}"),
 }
 
 
@@ -214,10 +217,15 @@ def test_refresh(body: dict[str, str], capsys: pytest.CaptureFixture[str]) -> No
 
 
 ANSWERS = {
-    "unauthorized": (401, {"detail": "Send the token."}, 2, "refused: Send the token."),
-    "bad request": (400, {}, 2, "refused: 400"),
+    "unauthorized": (401, {"detail": "Send it."}, 2, "give the admin token: --token-file or DISCOVERY_PROXY_"),
+    "unauthorized, no object": (401, b"", 2, "refused: give the admin token"),
+    "another port": (404, {"detail": "To reach an origin write"}, 2, "has no admin API; is this the data port?"),
+    "bad request": (400, {"detail": "Exactly one."}, 2, "refused: Exactly one."),
+    "bad request, unexplained": (400, {}, 2, "refused: 400"),
     "redirect": (308, {}, 2, "refused: 308"),
-    "fault": (500, {"detail": "The log tells more."}, 3, "answered 500"),
+    "not durable": (503, {"detail": "Repeat it when the store is back."}, 3, "failed: Repeat it when the store"),
+    "steers the terminal": (500, {"detail": "\x1b[2J"}, 3, "failed: \\x1b[2J"),
+    "fault": (500, {}, 3, "answered 500"),
     "no JSON": (200, b"<html>", 3, "answered 200"),
     "no object": (200, b"[]", 3, "answered 200"),
     "too deep": (200, b"[" * 100_000, 3, "answered 200"),
@@ -250,7 +258,7 @@ def test_a_token_file_that_holds_no_token(content: str, tmp_path: Path, capsys: 
     file = tmp_path / "token"
     file.write_text(content, encoding="utf-8")
     assert main(["purge", "--all", "--token-file", str(file)]) == 2
-    assert "--token-file: " in capsys.readouterr().err
+    assert f"--token-file {file}: " in capsys.readouterr().err
 
 
 ADMIN_URLS = {
@@ -308,6 +316,44 @@ def test_explain(told: dict[str, object], code: int, capsys: pytest.CaptureFixtu
         assert json.loads(capsys.readouterr().out) == told
     asked = ("GET", "/admin/explain?url=https%3A%2F%2Fexample.com%2Fx%3Fa%3D1%26b%3D2", None)
     assert port.asked == [asked, asked]
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("memory://", "store.url is memory://, which no other process can read"),
+        ("sqlite:///var/a.db", "there is no store at var/a.db (store.url, relative to the working directory)"),
+        ("sqlite:////nowhere/a.db", "there is no store at /nowhere/a.db (store.url)"),
+    ],
+    ids=["memory", "relative", "absolute"],
+)
+def test_explain_without_a_proxy_and_a_store(
+    url: str,
+    why: str,
+    free_port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISCOVERY_PROXY_ADMIN__PORT", str(free_port))
+    monkeypatch.setenv("DISCOVERY_PROXY_STORE__URL", url)
+    assert main(["explain", URL]) == 3
+    told = f"discovery-proxy: nothing listens at http://127.0.0.1:{free_port}, and {why}\n"
+    assert capsys.readouterr() == ("", told)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_explain_without_a_proxy_from_what_is_no_store(
+    free_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = tmp_path / "a.db"
+    database.write_bytes(b"not a database" * 1000)
+    monkeypatch.setenv("DISCOVERY_PROXY_ADMIN__PORT", str(free_port))
+    monkeypatch.setenv("DISCOVERY_PROXY_STORE__URL", f"sqlite:///{database}")
+    assert main(["explain", URL]) == 3
+    assert f"and the store at {database} cannot be read (file is not a database)" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
 
 
 def test_explain_without_a_running_proxy(
@@ -451,6 +497,7 @@ TOLD: dict[str, object] = {
 def test_the_whole_report() -> None:
     assert report(TOLD, colour=False).splitlines() == [
         URL,
+        "  explained for a request without fields",
         f"  key             {URL}",
         "  class           agent-card",
         "  now             2026-01-01T00:59:19.000Z",
@@ -488,9 +535,18 @@ def test_the_whole_report() -> None:
 STANDINGS: dict[str, tuple[dict[str, object], list[str]]] = {
     "stale": (
         {"is_fresh": False, "current_age": 3612.0},
-        ["stale for 12 s, since 2026-01-01T01:00:00.000Z", "if the origin failed now: stale-if-error"],
+        [
+            "stale for 12 s, since 2026-01-01T01:00:00.000Z",
+            "if the origin failed now, this would be served (stale-if-error)",
+        ],
     ),
-    "not said whether fresh": ({"is_fresh": None, "current_age": 3600.0}, ["stale for 0 s"]),
+    "too stale": (
+        {"is_fresh": False, "current_age": 3612.0, "stale_permit": "too-old"},
+        ["if the origin failed now, this would not be served (too-old)"],
+    ),
+    "nearly stale": ({"current_age": 3599.6}, ["fresh for another 0.4 s"]),
+    "just stale": ({"is_fresh": False, "current_age": 3609.94}, ["stale for 9.9 s"]),
+    "not said whether fresh": ({"is_fresh": None, "current_age": 3600.0}, ["stale for 0.0 s"]),
     "forbidden": ({"forbids_stale": True}, ["never servable stale: it must be validated first"]),
     "to be validated": ({"must_validate": True}, ["never servable stale: it must be validated first"]),
     "no permit told": ({"stale_permit": None}, ["servable while the origin fails"]),
@@ -509,6 +565,21 @@ STANDINGS: dict[str, tuple[dict[str, object], list[str]]] = {
 def test_what_is_said_of_freshness(differing: dict[str, object], lines: list[str]) -> None:
     told = report({"variants": [{"freshness": FRESHNESS | differing}]}, colour=False)
     assert [line for line in lines if f"    {line}" not in told] == [], told
+
+
+MISSES = {
+    "nothing stored": ([], "Nothing is stored for this URL. "),
+    "nothing selected": ([{"selected": False}], "\n\n"),
+    "a hit": ([{"selected": True}], None),
+}
+
+
+@pytest.mark.parametrize(("variants", "before"), MISSES.values(), ids=MISSES)
+def test_where_a_miss_is_explained(variants: list[object], before: str | None) -> None:
+    answer = "hit" if before is None else "miss"
+    told = report({"decision": {"answer": answer}, "variants": variants}, colour=False)
+    advice = "Why an answer was not stored is the detail of its Cache-Status."
+    assert advice not in told if before is None else told.endswith(f"{before}{advice}"), told
 
 
 MISSING = {

@@ -15,7 +15,7 @@ from proxy.engine.outcome import Outcome, Served
 from proxy.http.targets import parse_target
 from proxy.logs import AccessLog, Format, Level, configure, set_level
 from proxy.logs.access import BACKLOG, BATCH
-from proxy.logs.redaction import MASK, plain, scrubbed, timestamp, unparsed_path
+from proxy.logs.redaction import MASK, plain, quoted, scrubbed, unparsed_path
 
 NOW = 1_700_000_000.25
 NOW_TEXT = "2023-11-14T22:13:20.250Z"
@@ -101,9 +101,22 @@ def test_a_text_line_is_one_aligned_line() -> None:
     )
     assert hit == (
         f"{NOW_TEXT} info    200 GET     fresh           1.250 ms      2048 B  example.com/a%20b"
-        " cache_status=discovery-proxy; hit; ttl=41 form=gateway request_id=r1"
+        ' cache_status="discovery-proxy; hit; ttl=41" form=gateway request_id=r1'
     )
     assert error.index(" B  ") == hit.index(" B  ")
+
+
+DETAILS = {
+    "told by Cache-Status": ("discovery-proxy; fwd=miss; detail=no-store", "no-store", 1),
+    "another": ("discovery-proxy; hit; detail=no-store-x", "no-store", 2),
+    "no Cache-Status": (None, "client-gone", 1),
+}
+
+
+@pytest.mark.parametrize(("status", "detail", "count"), DETAILS.values(), ids=DETAILS)
+def test_a_text_line_tells_a_detail_once(status: str | None, detail: str, count: int) -> None:
+    [line] = access_lines("text", (Outcome(Served.MISS, 200, cache_status=status, detail=detail), {}))
+    assert line.count(f"detail={detail}") == count, line
 
 
 UNPARSED = {
@@ -327,12 +340,18 @@ def test_cutting_counts_what_is_told() -> None:
     assert len(unparsed_path("/" + "\x00" * 600)) == 512
 
 
-MOMENTS = {0.0: "1970-01-01T00:00:00.000Z", 0.9996: "1970-01-01T00:00:00.999Z", NOW: NOW_TEXT}
+QUOTED = {
+    "word": ("fresh", "fresh"),
+    "number": (1.5, "1.5"),
+    "spaces": ("a b", '"a b"'),
+    "quotes": ('a="b"', '"a=\\"b\\""'),
+    "nothing": ("", '""'),
+}
 
 
-@pytest.mark.parametrize(("seconds", "expected"), MOMENTS.items())
-def test_timestamps(seconds: float, expected: str) -> None:
-    assert timestamp(seconds) == expected
+@pytest.mark.parametrize(("value", "expected"), QUOTED.values(), ids=QUOTED)
+def test_values_in_text(value: object, expected: str) -> None:
+    assert quoted(value) == expected
 
 
 def test_configuring_again_replaces() -> None:

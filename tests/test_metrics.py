@@ -122,6 +122,21 @@ def test_build_info_and_process_are_told() -> None:
     assert "process_start_time_seconds" in told
 
 
+def test_a_revision_that_is_not_known_is_empty() -> None:
+    told = {name: dict(labels) for name, labels in samples(Metrics())}
+    assert told[f"{PREFIX}build_info"]["revision"] == ""
+
+
+def test_every_metric_says_what_it_counts() -> None:
+    metrics = Metrics()
+    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False)
+    _, body = metrics.expose("")
+    told = {family.name: family.documentation for family in parse_text(body.decode())}
+    own = {name.removeprefix(PREFIX): text for name, text in told.items() if name.startswith(PREFIX)}
+    assert [f"{name}: {text}" for name, text in own.items() if len(text) < 25 or not text.endswith(".")] == []
+    assert {name: text for name, text in own.items() if name.endswith("_seconds") and "Seconds" not in text} == {}
+
+
 def test_both_formats_parse_and_tell_no_target() -> None:
     metrics = Metrics()
     metrics.served(Outcome(Served.MISS, 200, TARGET), 0.1, 10)
@@ -138,10 +153,11 @@ def test_totals() -> None:
     assert metrics.totals().hit_ratio is None
     for served, times in ((Served.FRESH, 6), (Served.SWR, 1), (Served.MISS, 3), (Served.TUNNEL, 5)):
         for status in range(200, 200 + times):
-            metrics.served(Outcome(served, status), 0.001, 100)
+            metrics.served(Outcome(served, status, TARGET), 0.001, 100)
+    metrics.served(Outcome(Served.ERROR, 400), 0.001, 100)
     metrics.attach_gauges(lambda: 3, lambda: 4096, lambda: 2, lambda: False)
     totals = metrics.totals()
-    assert totals.requests == {"fresh": 6, "swr": 1, "miss": 3, "tunnel": 5}
-    assert totals.hit_ratio == 0.7, "tunnels are no look-ups"
+    assert totals.requests == {"fresh": 6, "swr": 1, "miss": 3, "tunnel": 5, "error": 1}
+    assert totals.hit_ratio == 0.7, "neither tunnels nor requests without a target are look-ups"
     assert (totals.origin_requests_saved, totals.bytes_saved) == (7, 700)
     assert (totals.entries, totals.entry_bytes, totals.background_refreshes) == (3, 4096, 2)

@@ -33,7 +33,7 @@ from proxy.engine.settings import EngineSettings, Rules
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.metrics import Metrics
-from proxy.server.wiring import build_engine, open_origin, open_shared, wall_clock
+from proxy.server.wiring import build_engine, open_kept, open_origin, wall_clock
 from proxy.upstream.addresses import OwnListeners
 
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "sv")
@@ -75,7 +75,7 @@ async def _table(effort: _Effort) -> Table:
     settings = load(None, {}, {"store.url": "memory://"})
     # The network is never reached; the engine is put together as in service all the same.
     origin = open_origin(settings, OwnListeners(), wall_clock)
-    shared = open_shared(settings, Metrics(), wall_clock)
+    shared = open_kept(settings, Metrics(), wall_clock)
     gateway = build_engine(settings, shared, origin).front.gateway
     now = wall_clock()
     kept = documents.stored(_NUMBER, now)

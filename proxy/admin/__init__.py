@@ -1,4 +1,4 @@
-"""The admin port (contract 9): health, metrics, and what an operator asks of the cache.
+"""The admin port: health, metrics, and what an operator asks of the cache.
 
 commands     bodies and PURGE requests become scopes
 guards       who may enter; every error as a problem

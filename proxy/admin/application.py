@@ -12,8 +12,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from proxy.admin.commands import (
+    BadOrder,
     Purge,
-    Refused,
     parse_level_body,
     parse_purge_body,
     parse_purge_request,
@@ -78,7 +78,7 @@ class _Pages:
     async def readiness(self, _: web.Request) -> web.Response:
         reasons = self.state.is_ready()
         if reasons is None:
-            raise Refused(Problem(Slug.DRAINING, "Starting or shutting down."))
+            raise BadOrder(Problem(Slug.DRAINING, "Starting or shutting down."))
         return web.json_response({"status": "degraded" if reasons else "ready", "reasons": list(reasons)})
 
     async def expose(self, request: web.Request) -> web.Response:
@@ -98,7 +98,7 @@ class _Pages:
     async def explain(self, request: web.Request) -> web.Response:
         query = _query(request, "url")
         if "url" not in query:
-            raise Refused(Problem(Slug.BAD_REQUEST, "Name the URL to explain: ?url=https://example.com/x."))
+            raise BadOrder(Problem(Slug.BAD_REQUEST, "Name the URL to explain: ?url=https://example.com/x."))
         return web.json_response(await self.control().explain(query["url"]))
 
     async def purge(self, request: web.Request) -> web.Response:
@@ -140,7 +140,7 @@ def _query(request: web.Request, *known: str) -> dict[str, str]:
     query = dict(request.query)
     if len(query) != len(request.query) or not query.keys() <= set(known):
         allowed = " and ".join(known)
-        raise Refused(
+        raise BadOrder(
             Problem(Slug.BAD_REQUEST, f"Parameters: {allowed}, each once; percent-encode what is in them.")
         )
     return query
@@ -148,5 +148,5 @@ def _query(request: web.Request, *known: str) -> dict[str, str]:
 
 def _parse_limit(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= _HIGHEST_LIMIT):
-        raise Refused(Problem(Slug.BAD_REQUEST, f"limit: a whole number from 1 to {_HIGHEST_LIMIT}."))
+        raise BadOrder(Problem(Slug.BAD_REQUEST, f"limit: a whole number from 1 to {_HIGHEST_LIMIT}."))
     return int(text)

@@ -1,6 +1,6 @@
 """What an operator orders, read from requests: purge bodies, PURGE requests, refresh bodies, log levels.
 
-Everything here raises Refused, with the problem to answer, for an order that is not exactly one thing, and
+Everything here raises BadOrder, with the problem to answer, for an order that is not exactly one thing, and
 leaves URLs and hosts to be read where they are used.
 """
 
@@ -27,7 +27,7 @@ _PURGE_TARGET: Final = (
 )
 
 
-class Refused(Exception):
+class BadOrder(Exception):
     """The request cannot be carried out; `problem` is the answer."""
 
     def __init__(self, problem: Problem) -> None:
@@ -85,11 +85,11 @@ def parse_purge_request(target: str, fields: CIMultiDictProxy[str]) -> Purge:
     if "Surrogate-Key" in fields:
         tags = dict.fromkeys(tag for line in fields.getall("Surrogate-Key") for tag in line.split())
         if not tags:
-            raise Refused(Problem(Slug.BAD_REQUEST, "Surrogate-Key names no tag."))
+            raise BadOrder(Problem(Slug.BAD_REQUEST, "Surrogate-Key names no tag."))
         return Purge(tuple(map(ByTag, tags)), soft)
     uri = parse_gateway(target) if target.startswith("/") else parse_target(target)
     if uri is None:
-        raise Refused(Problem(Slug.BAD_REQUEST, _PURGE_TARGET))
+        raise BadOrder(Problem(Slug.BAD_REQUEST, _PURGE_TARGET))
     return Purge((ByUri(uri.uri),), soft)
 
 
@@ -109,7 +109,7 @@ def _parse(text: bytes, kind: type[_AnyBody], allowed: str) -> _AnyBody:
     try:
         return kind.model_validate_json(text)
     except ValidationError:
-        raise Refused(Problem(Slug.BAD_REQUEST, f"The body must be {allowed}.")) from None
+        raise BadOrder(Problem(Slug.BAD_REQUEST, f"The body must be {allowed}.")) from None
 
 
 def _named(body: _RefreshBody) -> list[ByUri | ByHost]:
@@ -120,7 +120,7 @@ def _named(body: _RefreshBody) -> list[ByUri | ByHost]:
 
 def _one_tag(text: str) -> str:
     if text.split() != [text]:
-        raise Refused(Problem(Slug.BAD_REQUEST, "tag: one tag, without spaces."))
+        raise BadOrder(Problem(Slug.BAD_REQUEST, "tag: one tag, without spaces."))
     return text
 
 
@@ -129,5 +129,5 @@ _AnyScope = TypeVar("_AnyScope")
 
 def _exactly_one(scopes: list[_AnyScope], allowed: str) -> tuple[_AnyScope, ...]:
     if len(scopes) != 1:
-        raise Refused(Problem(Slug.BAD_REQUEST, f"The body must be {allowed}."))
+        raise BadOrder(Problem(Slug.BAD_REQUEST, f"The body must be {allowed}."))
     return tuple(scopes)

@@ -1,4 +1,4 @@
-"""Who may enter the admin port, and how it refuses: every error is a problem (RFC 9457; contract 11).
+"""Who may enter the admin port, and how it refuses: every error is a problem (RFC 9457).
 
 A browser on the same machine reaches a loopback port too, so pages from elsewhere are kept out by two rules:
 a host name that was made to resolve to this machine is no name of ours, and nothing is changed for another
@@ -17,7 +17,7 @@ from uuid import uuid4
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from proxy.admin.commands import Refused
+from proxy.admin.commands import BadOrder
 from proxy.config import Settings
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
 from proxy.http.targets import MalformedTarget, parse_authority
@@ -43,7 +43,7 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
     request_id = uuid4().hex
     try:
         response = await handler(request)
-    except Refused as refused:
+    except BadOrder as refused:
         response = _problem_response(refused.problem, request_id)
     except MalformedTarget as error:
         response = _problem_response(Problem(Slug.BAD_TARGET, error.detail), request_id)
@@ -70,12 +70,12 @@ def guard(settings: Callable[[], Settings]) -> Middleware:
     async def enter(request: web.Request, handler: Handler) -> web.StreamResponse:
         admin = settings().admin
         if not _is_own_name(request, admin.host):
-            raise Refused(_forbidden("The Host field is no name of this admin port: use its address."))
+            raise BadOrder(_forbidden("The Host field is no name of this admin port: use its address."))
         if not _is_same_origin(request):
-            raise Refused(_forbidden("Not for pages of another origin."))
+            raise BadOrder(_forbidden("Not for pages of another origin."))
         token = admin.token
         if token is not None and not _is_open(request) and not _bears(request, token):
-            raise Refused(Problem(Slug.UNAUTHORIZED, "Send the admin token in an Authorization field, as Bearer."))
+            raise BadOrder(Problem(Slug.UNAUTHORIZED, "Send the admin token in an Authorization field, as Bearer."))
         return await handler(request)
 
     return enter

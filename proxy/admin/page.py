@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from proxy.engine.outcome import Served
 from proxy.metrics import Totals
 
 
@@ -30,13 +31,26 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
 th { font-weight: 500; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; padding-right: 0; }
-code { font-family: ui-monospace, monospace; font-size: .9em; }
+code { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
 """
+
+_OUTCOMES: Final[Mapping[Served, str]] = {
+    Served.FRESH: "from the store",
+    Served.SWR: "stale, refreshed behind the answer",
+    Served.SIE: "stale because the origin failed",
+    Served.REVALIDATED: "confirmed by a 304",
+    Served.MISS: "not in the store, fetched",
+    Served.EXPIRED: "fetched anew in place of a stored one",
+    Served.BYPASS: "passed on",
+    Served.TUNNEL: "bytes passed both ways",
+    Served.LOCAL: "a resource of the proxy's own",
+    Served.ERROR: "a problem of the proxy's own",
+}
 
 # Method, path, whether a plain link shows it, and what it does.
 _ENDPOINTS: Final = (
-    ("GET", "/healthz", True, "The process is alive; nothing else is checked."),
-    ("GET", "/readyz", True, "Ready, or degraded and why; 503 while starting or draining."),
+    ("GET", "/healthz", True, "The process is alive; nothing else is checked. Also /health."),
+    ("GET", "/readyz", True, "Ready, or degraded and why; 503 while starting or draining. Also /ready."),
     ("GET", "/metrics", True, "Prometheus text, or OpenMetrics when asked for."),
     ("GET", "/version", True, "What is running."),
     ("GET", "/admin/entries?host=…&limit=…", False, "Stored responses, of one host or of all."),
@@ -96,7 +110,7 @@ def _numbers(totals: Totals) -> Iterable[str]:
 
 def _outcomes(totals: Totals) -> Iterable[str]:
     by_count = sorted(totals.requests.items(), key=lambda item: (-item[1], item[0]))
-    return (_number(served, f"{count:,}") for served, count in by_count)
+    return (_number(f"{served}: {_OUTCOMES[Served(served)]}", f"{count:,}") for served, count in by_count)
 
 
 def _number(name: str, number: str) -> str:

@@ -103,7 +103,7 @@ class StoredResponse:
 
 
 def variant_name(stored: StoredResponse) -> str | None:
-    """The selecting fields with a short digest of their values, which may say much of a client; None without any."""
+    """The selecting fields and a short digest of their values, which may say much of a client; else None."""
     if not stored.vary:
         return None
     digest = hashlib.sha256(repr(stored.selecting).encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""The command `discovery-proxy` (contract 2).
+"""The command `discovery-proxy`.
 
 Exit codes: 0 fine, 1 negative finding, 2 usage or configuration, 3 network; 130 when interrupted.
 
@@ -6,6 +6,7 @@ arguments    verbs, flags and their help
 verbs        what each verb does
 remote       a running proxy's admin port, asked from here
 report       an explanation for people
+terminal     what a terminal is fit for
 """
 
 from __future__ import annotations

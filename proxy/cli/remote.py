@@ -10,8 +10,11 @@ from typing import Final
 
 from proxy.config import Settings
 from proxy.http.targets import MalformedTarget, Target, parse_target
+from proxy.logs.redaction import plain
 
 _TIMEOUT_SECONDS: Final = 30
+_TOKEN_ADVICE: Final = "give the admin token: --token-file or DISCOVERY_PROXY_ADMIN__TOKEN"
+_LONGEST_DETAIL: Final = 500
 _EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
@@ -20,7 +23,11 @@ class RemoteFailure(Exception):
 
 
 class NothingListens(RemoteFailure):
-    """Nobody accepts connections there."""
+    """Nobody accepts connections at `origin`."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"nothing listens at {origin}; is the proxy running?")
+        self.origin = origin
 
 
 class RemoteRefusal(Exception):
@@ -43,11 +50,17 @@ class AdminPort:
             headers["Content-Type"] = "application/json"
         status, content = self._exchange(method, path, None if body is None else json.dumps(body), headers)
         answer = _json_object(content)
-        if answer is None or not 200 <= status < 500:
+        if answer is not None and 200 <= status < 300:
+            return answer
+        detail = (answer or {}).get("detail")
+        if status == 401:
+            raise RemoteRefusal(f"{self.base.origin} refused: {_TOKEN_ADVICE}")
+        if status == 404:
+            raise RemoteRefusal(f"{self.base.origin} has no admin API; is this the data port?")
+        if answer is None or (status >= 500 and detail is None):
             raise RemoteFailure(f"{self.base.origin} answered {status}, not as an admin port that works would")
-        if status >= 300:
-            raise RemoteRefusal(f"{self.base.origin} refused: {answer.get('detail', status)}")
-        return answer
+        kind, verb = (RemoteFailure, "failed") if status >= 500 else (RemoteRefusal, "refused")
+        raise kind(f"{self.base.origin} {verb}: {plain(str(detail or status), _LONGEST_DETAIL)}")
 
     def _exchange(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> tuple[int, bytes]:
         kind = HTTPSConnection if self.base.scheme == "https" else HTTPConnection
@@ -57,7 +70,7 @@ class AdminPort:
             response = connection.getresponse()
             return response.status, response.read()
         except ConnectionRefusedError:
-            raise NothingListens(f"nothing listens at {self.base.origin}; is the proxy running?") from None
+            raise NothingListens(self.base.origin) from None
         except (OSError, HTTPException) as error:
             raise RemoteFailure(f"{self.base.origin}: {error or type(error).__name__}") from None
         finally:
@@ -75,7 +88,7 @@ def parse_admin_url(text: str) -> Target:
     """The base URL of an admin port; raises MalformedTarget."""
     base = parse_target(text)
     if base.query is not None:
-        raise MalformedTarget("query in the URL of an admin port")
+        raise MalformedTarget("The URL of an admin port has no query.")
     return base
 
 

@@ -1,4 +1,4 @@
-"""An explanation (contract 2, `explain`) for people: aligned lines, the freshness arithmetic as a calculation.
+"""An explanation for people: aligned lines, the freshness arithmetic as a calculation.
 
 Takes the JSON object of the admin port and tolerates members that are not there, also those of a later version.
 What comes from stored responses is printed in plain ASCII, so that none can steer the terminal.
@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from proxy.caching.reuse import StalePermit
 from proxy.logs.redaction import plain
 
 _BOLD, _GREEN, _YELLOW, _RED = "1", "32", "33", "31"
 _DECISION_COLOURS: Final = {"hit": _GREEN, "stale-hit": _YELLOW, "revalidate": _YELLOW}
 _WINDOWS: Final = {"stale_while_revalidate": "revalidating", "stale_if_error": "the origin fails"}
+_PERMITS: Final = frozenset(permit.value for permit in StalePermit if permit.allows)
+_WHY_NOT: Final = "Why an answer was not stored is the detail of its Cache-Status."
 _LABEL_WIDTH: Final = 16
 _TERM_WIDTH: Final = 22
 _LONGEST: Final = 2000
@@ -57,7 +60,7 @@ def report(told: Mapping[str, object], *, colour: bool) -> str:
     whole = _Part(told)
     answer = whole.part("decision").text("answer") or "unknown"
     why = whole.part("decision").text("why") or "no reason given"
-    lines = [paint(whole.text("url") or "?", _BOLD)]
+    lines = [paint(whole.text("url") or "?", _BOLD), "  explained for a request without fields"]
     lines += _labelled(whole, ("key", "class", "now", "store"))
     lines.append(_line("decision", f"{paint(answer, _DECISION_COLOURS.get(answer, _RED))}: {why}"))
     for label, name in (("fill under way", "flight"), ("held off", "hold_off")):
@@ -67,7 +70,9 @@ def report(told: Mapping[str, object], *, colour: bool) -> str:
     for position, variant in enumerate(variants, start=1):
         lines += ["", paint(_heading(variant, position, len(variants)), _BOLD), *_variant(variant)]
     if not variants:
-        lines += ["", "Nothing is stored for this URL."]
+        lines += ["", f"Nothing is stored for this URL. {_WHY_NOT}"]
+    elif answer == "miss":
+        lines += ["", _WHY_NOT]
     return "\n".join(lines)
 
 
@@ -120,8 +125,12 @@ def _standing(part: _Part) -> str:
         return "freshness unknown"
     left, is_fresh = lifetime - age, part.members.get("is_fresh")
     if is_fresh if isinstance(is_fresh, bool) else left > 0:
-        return f"fresh for another {left:.0f} s, until {part.text('fresh_until')}"
-    return f"stale for {abs(left):.0f} s, since {part.text('fresh_until')}"
+        return f"fresh for another {_rounded(left)} s, until {part.text('fresh_until')}"
+    return f"stale for {_rounded(abs(left))} s, since {part.text('fresh_until')}"
+
+
+def _rounded(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"
 
 
 def _when_stale(part: _Part) -> Iterator[str]:
@@ -134,7 +143,8 @@ def _when_stale(part: _Part) -> Iterator[str]:
         yield f"servable while {meanwhile} until {until}" if until else f"no {name.replace('_', '-')} window"
     permit = part.text("stale_permit")
     if permit and not part.members.get("is_fresh"):
-        yield f"if the origin failed now: {permit}"
+        served = "would be served" if permit in _PERMITS else "would not be served"
+        yield f"if the origin failed now, this {served} ({permit})"
 
 
 def _until(part: _Part, window: str) -> str | None:

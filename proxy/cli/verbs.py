@@ -12,10 +12,11 @@ from typing import Final
 from urllib.parse import quote
 
 from proxy.cli.arguments import SERVE_FLAGS
-from proxy.cli.remote import AdminPort, NothingListens, configured_admin_url, parse_admin_url
+from proxy.cli.remote import AdminPort, NothingListens, RemoteFailure, configured_admin_url, parse_admin_url
 from proxy.cli.report import report
+from proxy.cli.terminal import may_colour
 from proxy.config import Settings, effective_yaml, load
-from proxy.http.targets import MalformedTarget, parse_target
+from proxy.http.targets import MalformedTarget, parse_authority, parse_target
 
 _FINE, _NEGATIVE = 0, 1
 
@@ -45,8 +46,8 @@ def explain(arguments: Namespace) -> int:
     except NothingListens as error:
         if arguments.via is not None:
             raise
-        told = _explain_offline(settings, url, str(error))
-    print(json.dumps(told, indent=2) if arguments.json else report(told, colour=_may_colour()))
+        told = _explain_offline(settings, url, error)
+    print(json.dumps(told, indent=2) if arguments.json else report(told, colour=may_colour(sys.stdout)))
     return _FINE if told.get("variants") else _NEGATIVE
 
 
@@ -102,6 +103,8 @@ def _order(arguments: Namespace, path: str, body: Mapping[str, object]) -> dict[
 def _scope(arguments: Namespace) -> dict[str, object]:
     if arguments.url is not None:
         return {"url": _target_uri(arguments.url)}
+    if arguments.host is not None:
+        _check_host(arguments.host)
     named = {name: getattr(arguments, name, None) for name in ("host", "tag", "all")}
     return {name: value for name, value in named.items() if value}
 
@@ -110,7 +113,14 @@ def _target_uri(text: str) -> str:
     try:
         return parse_target(text).uri
     except MalformedTarget as error:
-        raise Unusable(f"URL: {error.detail}; give it as https://example.com/path") from None
+        raise Unusable(f"URL: {error.detail} Give it as https://example.com/path.") from None
+
+
+def _check_host(text: str) -> None:
+    try:
+        parse_authority(text, 0)
+    except MalformedTarget:
+        raise Unusable("--host: a host such as example.com or example.com:8443") from None
 
 
 def _admin_port(arguments: Namespace, settings: Settings) -> AdminPort:
@@ -120,7 +130,7 @@ def _admin_port(arguments: Namespace, settings: Settings) -> AdminPort:
     try:
         base = parse_admin_url(url)
     except MalformedTarget as error:
-        raise Unusable(f"--via: {error.detail}; give it as http://127.0.0.1:9090") from None
+        raise Unusable(f"--via: {error.detail} Give it as http://127.0.0.1:9090.") from None
     return AdminPort(base, _read_token(arguments.token_file) or settings.admin.token)
 
 
@@ -129,19 +139,21 @@ def _read_token(path: str | None) -> str | None:
         return None
     try:
         token = Path(path).read_text(encoding="ascii").strip()
-    except (OSError, UnicodeError):
-        raise Unusable("--token-file: cannot be read as text") from None
+    except OSError as error:
+        raise Unusable(f"--token-file {path}: {error.strerror}") from None
+    except UnicodeError:
+        raise Unusable(f"--token-file {path}: not ASCII text") from None
     if not token or not token.isprintable():
-        raise Unusable("--token-file: must hold one token on one line")
+        raise Unusable(f"--token-file {path}: must hold one token on one line")
     return token
 
 
-def _explain_offline(settings: Settings, url: str, why: str) -> dict[str, object]:
+def _explain_offline(settings: Settings, url: str, failure: NothingListens) -> dict[str, object]:
     from proxy import server  # only this way of explaining needs it
 
-    print(f"discovery-proxy: {why} Read from its store instead.", file=sys.stderr)
-    return server.explain_offline(settings, url)
-
-
-def _may_colour() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    try:
+        told = server.explain_offline(settings, url)
+    except server.NoStore as error:
+        raise RemoteFailure(f"nothing listens at {failure.origin}, and {error}") from None
+    print(f"discovery-proxy: {failure} Read from its store instead.", file=sys.stderr)
+    return told

@@ -53,5 +53,10 @@ def effective_yaml(settings: Settings) -> str:
 
 def _section_yaml(name: str, values: object) -> str:
     text: str = yaml.safe_dump({name: values}, sort_keys=False, allow_unicode=True, width=1000)
-    comment = "  # accepted, not in force in this version" if name in NOT_IN_FORCE else ""
-    return text.replace("\n", f"{comment}\n", 1)
+    head, *lines = text.splitlines()
+    marked = (line + _comment(f"{name}.{line[2:].partition(':')[0]}") for line in lines)
+    return "\n".join((f"{head}{_comment(name)}", *marked, ""))
+
+
+def _comment(path: str) -> str:
+    return "  # accepted, not in force in this version" if path in NOT_IN_FORCE else ""

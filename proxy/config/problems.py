@@ -4,6 +4,7 @@ No problem quotes a secret: tokens and digests are masked, and of a URL the user
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, get_args
@@ -18,6 +19,8 @@ from proxy.config.values import MASK, mask_url
 _SECRET: Final = frozenset({"token", "tokens", "sha256"})
 _LONGEST_QUOTE: Final = 80
 _LARGEST_QUOTE: Final = 10**20
+_LAST_PART: Final = re.compile(r"__|\.")
+_LITERAL: Final = re.compile("'([^']*)'")
 
 _ALLOWED: Final = {
     "bool_parsing": "true or false",
@@ -31,7 +34,9 @@ Location = tuple[int | str, ...]
 
 def describe_unknown(name: str, known: Iterable[str], prefix: str = "") -> str:
     """The problem of a key that does not exist, with the closest one that does; `prefix` is common to all."""
-    close = get_close_matches(name, list(known), n=1)
+    names = list(known)
+    within = [key for key in names if _LAST_PART.split(key)[-1] == name]
+    close = within or get_close_matches(name, names, n=1)
     return f"unknown key; did you mean {prefix}{close[0]}?" if close else "unknown key"
 
 
@@ -81,9 +86,16 @@ def _describe(detail: ErrorDetails) -> str:
             return f"{key}: given {describe_kind(detail['input'])}; allowed: {allowed}"
         case "literal_error":
             allowed = context["expected"].replace("'", "")
+            allowed += _suggestion(detail["input"], _LITERAL.findall(context["expected"]))
         case kind:
             allowed = context.get("allowed") or _ALLOWED.get(kind, detail["msg"])
+            allowed += _suggestion(detail["input"], context.get("choices", ()))
     return f"{key}: given {_quote(detail['input'], location)}; allowed: {allowed}"
+
+
+def _suggestion(given: object, choices: Iterable[str]) -> str:
+    close = get_close_matches(given, list(choices), n=1, cutoff=0.7) if isinstance(given, str) else ()
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _quote(value: object, location: Location) -> str:

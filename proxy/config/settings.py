@@ -10,6 +10,7 @@ from proxy.config.sections import Section
 from proxy.config.values import reason
 
 NOT_IN_FORCE: Final = (
+    "store.key_prefix",
     "dns",
     "discovery",
     "trust",
@@ -60,11 +61,17 @@ class Settings(Section):
     @property
     def not_in_force(self) -> tuple[str, ...]:
         """Dotted keys that differ from their default although this version does not act on them."""
-        sections = (_differing(getattr(self, name), name) for name in NOT_IN_FORCE)
+        idle = (_differing_at(self, path) for path in NOT_IN_FORCE)
         guarded = (
             f"sites[{n}].boundary" for n, site in enumerate(self.sites) if site.boundary not in (None, "off")
         )
-        return (*(key for keys in sections for key in keys), *guarded)
+        return (*(key for keys in idle for key in keys), *guarded)
+
+
+def _differing_at(settings: Settings, path: str) -> Iterator[str]:
+    name, _, key = path.partition(".")
+    differing = _differing(getattr(settings, name), name)
+    return (found for found in differing if not key or found == path)
 
 
 def _differing(section: Section, path: str) -> Iterator[str]:

@@ -26,9 +26,9 @@ _REDIS: Final = ("redis://", "rediss://", "redis+sentinel://", "redis+cluster://
 _CLASSES: Final = tuple(name for name in DocumentClass if name is not DocumentClass.OTHER)
 
 
-def allowed(what: str) -> PydanticCustomError:
-    """The refusal of a value, saying what would be accepted."""
-    return PydanticCustomError("allowed", "{allowed}", {"allowed": what})
+def allowed(what: str, *choices: str) -> PydanticCustomError:
+    """The refusal of a value, saying what would be accepted; of `choices` the closest is suggested."""
+    return PydanticCustomError("allowed", "{allowed}", {"allowed": what, "choices": choices})
 
 
 def reason(why: str, *key: str) -> PydanticCustomError:
@@ -120,10 +120,10 @@ def _parse_network(text: str) -> str:
     return str(ip_network(text))
 
 
-def _parse_document_class(text: str) -> DocumentClass:
-    if text not in _CLASSES:
-        raise ValueError
-    return DocumentClass(text)
+def _accept_document_class(value: object) -> DocumentClass:
+    if not isinstance(value, str) or value not in _CLASSES:
+        raise allowed(", ".join(_CLASSES), *_CLASSES)
+    return DocumentClass(value)
 
 
 def _parse_connect_to(text: str) -> ConnectTo:
@@ -196,7 +196,7 @@ BindHost = Annotated[str, _from_text(_parse_host, "an address such as 127.0.0.1,
 HostPattern = Annotated[str, _from_text(_parse_host_pattern, '"*", or a host name or an address without port')]
 HostPatterns = Annotated[tuple[HostPattern, ...], AfterValidator(_some)]
 Network = Annotated[str, _from_text(_parse_network, "an address range such as 10.0.0.0/8, without host bits")]
-DocumentClassName = Annotated[DocumentClass, _from_text(_parse_document_class, ", ".join(_CLASSES))]
+DocumentClassName = Annotated[DocumentClass, BeforeValidator(_accept_document_class)]
 ConnectRule = Annotated[
     ConnectTo,
     _from_text(

@@ -36,7 +36,7 @@ _KINDS: Mapping[Slug, tuple[int, str]] = MappingProxyType(
     {
         Slug.BAD_TARGET: (400, "Target URI cannot be used"),
         Slug.BAD_REQUEST: (400, "Malformed request"),
-        Slug.EGRESS_DENIED: (403, "Target refused by egress policy"),
+        Slug.EGRESS_DENIED: (403, "Target refused"),
         Slug.ORIGIN_UNREACHABLE: (504, "Origin cannot be reached"),
         Slug.ORIGIN_TIMEOUT: (504, "Origin did not answer in time"),
         Slug.ORIGIN_INVALID_RESPONSE: (502, "Origin answered with an invalid response"),

@@ -36,11 +36,13 @@ _ENCODED_OCTET: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _ENCODED_HOST_OCTET: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 # Letters, digits and signs that only look like others: two spellings of one host, of which one can be overlooked.
 _FULL_WIDTH: Final = re.compile("[\uff01-\uff5e]")
+_FRAGMENT: Final = "The target has a fragment: leave out # and what follows."
+_ILLEGAL_CHARACTER: Final = "The target has a character that no URI may hold: percent-encode it."
 _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 class MalformedTarget(ValueError):
-    """The text is no usable http(s) target; `detail` says why without quoting it."""
+    """The text is no usable http(s) target; `detail` says why in sentences, without quoting it."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -100,7 +102,12 @@ def parse_gateway(request_target: str) -> Target | None:
     target follows them.
     """
     match = _GATEWAY.fullmatch(request_target)
-    return None if match is None else _received_target(*match.groups())
+    if match is None:
+        return None
+    scheme, authority, rest = match.groups()
+    if not authority:
+        raise MalformedTarget(f"Write the host after the scheme: /{scheme}/HOST/PATH.")
+    return _received_target(scheme, authority, rest)
 
 
 def gateway_form(target: Target) -> str:
@@ -128,10 +135,10 @@ def parse_authority(text: str, default_port: int) -> tuple[str, int]:
     """
     _refuse_illegal(text)
     if "@" in text:
-        raise MalformedTarget("userinfo in the authority")
+        raise MalformedTarget("The authority has userinfo: leave it out.")
     match = _AUTHORITY.fullmatch(text)
     if match is None:
-        raise MalformedTarget("misplaced bracket in the authority")
+        raise MalformedTarget("A bracket in the authority is misplaced.")
     host, port = match.groups()
     return parse_host(host), default_port if port is None else _parse_port(port)
 
@@ -146,7 +153,7 @@ def parse_host(text: str) -> str:
         return _parse_ipv6(text)
     name = _to_a_labels(_percent_decoded(text)).removesuffix(".")
     if len(name) > _MAX_NAME or _NAME.fullmatch(name) is None:
-        raise MalformedTarget("host is not a name or an address")
+        raise MalformedTarget("The host is neither a name nor an address.")
     if _NUMERIC_LAST_LABEL.search(name) is not None:
         _refuse_ambiguous_ipv4(name, text)
     return name
@@ -157,7 +164,7 @@ def _received_target(scheme: str, authority: str, rest: str) -> Target:
     _refuse_illegal(rest)
     path, mark, query = rest.partition("?")
     if _DOT_SEGMENT.search(path) is not None:
-        raise MalformedTarget("dot segment in the path")
+        raise MalformedTarget("The path has a dot segment: write it without . and .. segments.")
     return Target(scheme, host, port, path or "/", query if mark else None)
 
 
@@ -165,7 +172,7 @@ def _split_absolute(uri: str) -> tuple[str, str, str]:
     """Scheme, authority and the rest as received."""
     match = _ABSOLUTE.fullmatch(uri)
     if match is None:
-        raise MalformedTarget("not an absolute http or https URI")
+        raise MalformedTarget("The target is no absolute http or https URI.")
     scheme, authority, rest = match.groups()
     return scheme.lower(), authority, rest
 
@@ -200,13 +207,13 @@ def _refuse_illegal(text: str) -> None:
     if match is None:
         return
     if match[0] == "%":
-        raise MalformedTarget("malformed percent-encoding")
-    raise MalformedTarget("fragment" if match[0] == "#" else "character not allowed in a URI")
+        raise MalformedTarget("The target has malformed percent-encoding.")
+    raise MalformedTarget(_FRAGMENT if match[0] == "#" else _ILLEGAL_CHARACTER)
 
 
 def _parse_port(text: str) -> int:
     if _PORT.fullmatch(text) is None or int(text) > 65535:
-        raise MalformedTarget("port is not a number from 1 to 65535")
+        raise MalformedTarget("The port is no number from 1 to 65535.")
     return int(text)
 
 
@@ -214,9 +221,9 @@ def _parse_ipv6(text: str) -> str:
     try:
         address = IPv6Address(text[1:-1])
     except ValueError:
-        raise MalformedTarget("brackets around something other than an IPv6 address") from None
+        raise MalformedTarget("The brackets hold no IPv6 address.") from None
     if address.scope_id is not None:
-        raise MalformedTarget("IPv6 address with a zone")
+        raise MalformedTarget("The IPv6 address has a zone: leave it out.")
     return address.compressed
 
 
@@ -226,7 +233,7 @@ def _percent_decoded(text: str) -> str:
     try:
         return _ENCODED_HOST_OCTET.sub(lambda match: bytes((int(match[1], 16),)), text.encode()).decode()
     except UnicodeError:
-        raise MalformedTarget("host is not percent-encoded UTF-8") from None
+        raise MalformedTarget("The host is not percent-encoded UTF-8.") from None
 
 
 def _to_a_labels(name: str) -> str:
@@ -234,12 +241,12 @@ def _to_a_labels(name: str) -> str:
     if name.isascii():
         return name.lower()
     if _FULL_WIDTH.search(name) is not None:
-        raise MalformedTarget("host is written in full-width forms")
+        raise MalformedTarget("The host is written in full-width forms.")
     try:
         mapped = idna.uts46_remap(name, std3_rules=False)
         return ".".join(label if label.isascii() else idna.alabel(label).decode() for label in mapped.split("."))
     except UnicodeError:
-        raise MalformedTarget("host is not an internationalised name") from None
+        raise MalformedTarget("The host is no valid internationalised name.") from None
 
 
 def _refuse_ambiguous_ipv4(name: str, text: str) -> None:
@@ -247,9 +254,11 @@ def _refuse_ambiguous_ipv4(name: str, text: str) -> None:
     try:
         IPv4Address(name)
     except ValueError:
-        raise MalformedTarget("ambiguous numeric host") from None
+        raise MalformedTarget(
+            "The host is a number that programs read differently: write it in dotted decimals."
+        ) from None
     if text.removesuffix(".") != name:
-        raise MalformedTarget("host becomes numeric by decoding or mapping")
+        raise MalformedTarget("The host becomes numeric by decoding or mapping.")
 
 
 def _normal_octet(match: re.Match[str]) -> str:

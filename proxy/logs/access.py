@@ -19,8 +19,9 @@ from typing import Final, TextIO
 
 from proxy.engine.outcome import Outcome
 from proxy.http.targets import Target
+from proxy.http.timestamps import timestamp
 from proxy.logs.events import OWN, Format
-from proxy.logs.redaction import LONGEST_WORD, plain, target_path, timestamp, unparsed_path
+from proxy.logs.redaction import LONGEST_WORD, plain, quoted, target_path, unparsed_path
 from proxy.ports import Clock
 
 DELAY_SECONDS: Final = 0.05
@@ -70,7 +71,7 @@ class AccessLog:
         """Tell of a request that ended now, after `seconds`, with `body_bytes` sent to the client.
 
         `received` is the request target as it came; it is told, as far as it can hold no secret, only when
-        the outcome has no target. `form` is how the target reached the proxy (contract 3).
+        the outcome has no target. `form` is how the target reached the proxy.
         """
         if not OWN.isEnabledFor(logging.INFO):
             return
@@ -158,4 +159,11 @@ def _text_line(members: dict[str, object]) -> str:
         f" {members['total_ms']:>9.3f} ms {members['bytes']:>9} B "
         f" {members.get('host', '')}{members.get('path', '')}"
     )
-    return " ".join((columns, *(f"{name}={members[name]}" for name in _TEXT_MEMBERS if name in members)))
+    named = (name for name in _TEXT_MEMBERS if name in members and not _is_told(name, members))
+    return " ".join((columns, *(f"{name}={quoted(members[name])}" for name in named)))
+
+
+def _is_told(name: str, members: dict[str, object]) -> bool:
+    """Whether Cache-Status tells it too."""
+    status = str(members.get("cache_status", ""))
+    return name == "detail" and f"detail={members[name]}" in status.split("; ")

@@ -10,7 +10,8 @@ import logging
 import traceback
 from typing import Final, Literal, TextIO
 
-from proxy.logs.redaction import scrubbed, timestamp
+from proxy.http.timestamps import timestamp
+from proxy.logs.redaction import quoted, scrubbed
 
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["json", "text"]
@@ -49,7 +50,7 @@ class _Json(logging.Formatter):
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         head = f"{timestamp(record.created)} {record.levelname.lower():<7} {scrubbed(record.getMessage())}"
-        return " ".join((head, *(f"{name}={_text(value)}" for name, value in _members(record).items())))
+        return " ".join((head, *(f"{name}={quoted(_text(value))}" for name, value in _members(record).items())))
 
 
 def _text(value: object) -> str:

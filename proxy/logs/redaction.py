@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final
 
 MASK: Final = "********"
@@ -52,12 +51,7 @@ def unparsed_path(received: str) -> str:
     return plain(_PATH_END.split(received, maxsplit=1)[0], LONGEST_PATH)
 
 
-def timestamp(seconds: float) -> str:
-    """Unix seconds as RFC 3339 UTC with milliseconds."""
-    milliseconds = int(seconds * 1000)
-    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03}Z"
-
-
-@lru_cache(maxsize=2)
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+def quoted(value: object) -> str:
+    """A value as text logs show it: in quotes, as JSON, when it would not end at the next space."""
+    text = str(value)
+    return json.dumps(text) if not text or " " in text or '"' in text else text

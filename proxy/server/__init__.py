@@ -8,13 +8,15 @@ wire        responses as bytes
 rewriting   gateway form in response fields
 api         the proxy's own resources
 wiring      all parts put together
+opening     files and ports, and what a failure to open them is about
+reloading   what a reload takes over
 usage       what a reload has to wait for
 service     start, reload, drain, stop
 run         event loop and signals
 offline     explain without a running proxy
 """
 
-from proxy.server.offline import explain_offline
+from proxy.server.offline import NoStore, explain_offline
 from proxy.server.run import run
 
-__all__ = ["explain_offline", "run"]
+__all__ = ["NoStore", "explain_offline", "run"]

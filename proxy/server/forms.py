@@ -1,4 +1,4 @@
-"""The forms in which a request reaches the proxy (contract 3; RFC 9112 §3.2), told apart without side effects."""
+"""The forms in which a request reaches the proxy (RFC 9112 §3.2), told apart without side effects."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def destination(method: str, request_target: str, hosts: tuple[str, ...], sites:
     try:
         host = _host_of(hosts)
     except MalformedTarget as error:
-        detail = f"The request needs one Host field that names a host: {error.detail}."
+        detail = f"The request needs one Host field that names a host. {error.detail}"
         return Unroutable(Form.API, Problem(Slug.BAD_REQUEST, detail))
     try:
         if method == "CONNECT":
@@ -93,7 +93,7 @@ def _form_of(method: str, request_target: str) -> Form:
 def _host_of(lines: tuple[str, ...]) -> str:
     """The host that the Host field names (RFC 9112 §3.2), "" when it is empty or, in HTTP/1.0, not there."""
     if len(lines) > 1:
-        raise MalformedTarget("more than one line")
+        raise MalformedTarget("It has several.")
     return _parse_host_field(lines[0]) if lines and lines[0] else ""
 
 

@@ -220,7 +220,7 @@ class _Exchange:
         return self.fail(problem, keep_alive=False)
 
     def fail(self, problem: Problem, outcome: Outcome | None = None, *, keep_alive: bool = True) -> WireResponse:
-        """Answer with a problem document (contract 11)."""
+        """Answer with a problem document (RFC 9457)."""
         if outcome is None:
             status = CacheStatus(detail=problem.slug).serialise()
             outcome = Outcome(Served.ERROR, problem.status, cache_status=status, detail=problem.slug)

@@ -1,25 +1,55 @@
-"""`explain` without a running proxy: the store is read in process."""
+"""`explain` without a running proxy: what the store holds is read in process, and nothing is written."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from pathlib import Path
 
 from proxy.config import Settings
 from proxy.metrics import Metrics
-from proxy.server.wiring import build_engine, open_origin, open_shared, wall_clock
+from proxy.server.wiring import Kept, build_engine, keep, marks_of, open_origin, wall_clock
+from proxy.stores.generations import read_generations
+from proxy.stores.persistent import open_snapshot
 from proxy.upstream.addresses import OwnListeners
+
+# Nobody else waits for the store here.
+_PATIENCE = 10.0
+
+
+class NoStore(Exception):
+    """There is no store to read; the text says why, as the second half of a sentence."""
 
 
 def explain_offline(settings: Settings, url: str) -> dict[str, object]:
-    """What `Control.explain` tells of `url` from the configured store. Raises MalformedTarget."""
-    return asyncio.run(_explain(settings, url))
+    """What `Control.explain` tells of `url` from the configured store. Raises MalformedTarget, NoStore."""
+    database = settings.store.database
+    if database is None:
+        raise NoStore("store.url is memory://, which no other process can read")
+    path = Path(database)
+    if not path.is_file():
+        key = "store.url" if path.is_absolute() else "store.url, relative to the working directory"
+        raise NoStore(f"there is no store at {path} ({key})")
+    return asyncio.run(_explain(settings, path, url))
 
 
-async def _explain(settings: Settings, url: str) -> dict[str, object]:
-    shared = open_shared(settings, Metrics(), wall_clock)
-    origin = open_origin(settings, OwnListeners(), wall_clock)
+async def _explain(settings: Settings, path: Path, url: str) -> dict[str, object]:
+    kept = _read(settings, path)
+    # Nothing is asked of an origin, so what only connections need is not looked at.
+    upstream = settings.upstream.model_copy(update={"ca_file": None})
+    origin = open_origin(settings.model_copy(update={"upstream": upstream}), OwnListeners(), wall_clock)
     try:
-        return await build_engine(settings, shared, origin).control.explain(url)
+        return await build_engine(settings, kept, origin).control.explain(url)
     finally:
         await origin.close()
-        await shared.store.close()
+        await kept.close(_PATIENCE)
+
+
+def _read(settings: Settings, path: Path) -> Kept:
+    store = settings.store.model_copy(update={"operation_timeout": _PATIENCE})
+    settings = settings.model_copy(update={"store": store})
+    try:
+        snapshot = open_snapshot(path, settings.cache.max_variants, wall_clock)
+    except (OSError, sqlite3.Error) as error:
+        raise NoStore(f"the store at {path} cannot be read ({error})") from None
+    return keep(settings, Metrics(), wall_clock, snapshot, read_generations(marks_of(path), wall_clock()))

@@ -1,4 +1,4 @@
-"""Gateway form in response fields (contract 3): where a client of the gateway must go next.
+"""Gateway form in response fields: where a client of the gateway must go next.
 
 Only fields are rewritten, never a body: a signed document stays byte-exact.
 """

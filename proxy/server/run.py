@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from proxy.config import ConfigError, Settings
 from proxy.logs import configure
+from proxy.server.opening import CannotOpen
 from proxy.server.service import Service
 
 try:
@@ -41,8 +42,8 @@ async def _serve(settings: Settings, reload: Callable[[], Settings]) -> int:
     service = Service(settings)
     try:
         await service.start()
-    except OSError as error:
-        print(f"discovery-proxy: cannot start: {error.strerror or error}", file=sys.stderr)
+    except CannotOpen as error:
+        print(f"discovery-proxy: cannot start: {error}", file=sys.stderr)
         return 2
     # What start-up made lives as long as the process, and a full cache is hundreds of thousands of objects that
     # hold no cycles: looking through them pauses every request, so the oldest generation is looked at rarely.
@@ -76,5 +77,5 @@ class _Reloads:
         except ConfigError as error:
             for problem in error.problems:
                 _log.error("reload refused, the old configuration stays", extra={"problem": problem})
-        except OSError as error:
+        except CannotOpen as error:
             _log.error("reload refused, the old configuration stays", extra={"problem": str(error)})

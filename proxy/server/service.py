@@ -1,11 +1,13 @@
-"""One proxy process: its two ports, its engine, and how it starts, reloads, drains and stops (contract 10)."""
+"""One proxy process: its two ports, its engine, and how it starts, reloads, drains and stops."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 import sys
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from typing import Any
 
 from aiohttp import web
 
@@ -16,16 +18,18 @@ from proxy.engine.control import Control
 from proxy.logs import AccessLog, set_level
 from proxy.metrics import Metrics
 from proxy.server.handler import Front, Handler
+from proxy.server.opening import address_of, opening_port, server_tls
 from proxy.server.protocol import Connection, Server
+from proxy.server.reloading import reloaded
 from proxy.server.wire import report_problem
 from proxy.server.wiring import (
+    AccessJournal,
     Engine,
-    Journal,
-    Shared,
+    Kept,
     build_engine,
     engine_settings,
+    open_kept,
     open_origin,
-    open_shared,
     wall_clock,
 )
 from proxy.upstream.addresses import OwnListeners
@@ -33,14 +37,17 @@ from proxy.upstream.origin import AiohttpOrigin
 
 # aiohttp's default would refuse a request that many small fields make; the byte limit bounds them anyway.
 _MAX_FIELDS = 256
-# What needs the sockets or the stores to be opened anew.
-_NEEDS_RESTART = ("listen", "admin", "store", "memory")
+# Of the time to drain, what the stores get at least, and the most that is set aside for it.
+_CLOSING_SHARE = 0.25
+_CLOSING_SECONDS = 2.0
+# How often stores that cannot be used are looked at again; their own pauses may be longer.
+TEND_SECONDS = 5.0
 
 _log = logging.getLogger("proxy.server")
 
 
 class Service:
-    """A proxy that runs in the current event loop. Raises OSError when a port or file cannot be opened."""
+    """A proxy that runs in the current event loop."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -48,25 +55,32 @@ class Service:
         self._own = OwnListeners()
         self._access = AccessLog(settings.log.format, sys.stdout, wall_clock)
         self._ready = False
-        self._shared: Shared
+        self._kept: Kept
         self._engine: Engine
         self._origin: AiohttpOrigin
         self._web: Server
         self._listener: asyncio.Server
         self._admin: web.AppRunner
         self._admin_listener: asyncio.Server
-        self._retired: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._opened = AsyncExitStack()
 
     async def start(self) -> None:
-        """Open stores and ports, and say so."""
+        """Open stores and ports, and say so. Raises CannotOpen, with nothing left open."""
         settings = self.settings
-        self._shared = open_shared(settings, self._metrics, wall_clock)
-        self._origin = open_origin(settings, self._own, wall_clock)
-        self._engine = build_engine(settings, self._shared, self._origin)
-        self._attach_gauges()
-        await self._open_admin()
-        await self._open_data()
+        async with AsyncExitStack() as opened:
+            self._origin = open_origin(settings, self._own, wall_clock)
+            opened.push_async_callback(self._close_origin)
+            self._kept = open_kept(settings, self._metrics, wall_clock)
+            opened.push_async_callback(self._kept.close, _CLOSING_SECONDS)
+            self._engine = build_engine(settings, self._kept, self._origin)
+            self._attach_gauges()
+            await self._open_admin(opened)
+            await self._open_data(opened)
+            await self._kept.store.probe()
+            self._opened = opened.pop_all()
         self._ready = True
+        self._keep_running(self._tend())
         _log.info("serving", extra={"data": self.data_address, "admin": self.admin_address})
         for key in settings.not_in_force:
             _log.warning("accepted, but not in force in this version", extra={"key": key})
@@ -82,27 +96,29 @@ class Service:
         return _address(self._admin_listener.sockets[0].getsockname())
 
     def _attach_gauges(self) -> None:
-        memory = self._shared.memory
+        memory = self._kept.memory
         self._metrics.attach_gauges(
             lambda: len(memory),
             lambda: memory.bytes,
             lambda: self._engine.refresher.inflight,
-            lambda: bool(self._shared.store.degraded),
+            lambda: bool(self._kept.store.degraded),
         )
 
-    async def _open_admin(self) -> None:
+    async def _open_admin(self, opened: AsyncExitStack) -> None:
         state = AdminState(is_ready=self._standing, version=__version__)
         application = build_admin(self._control, self._metrics, lambda: self.settings, state)
         self._admin = web.AppRunner(application, access_log=None, handle_signals=False)
         await self._admin.setup()
+        opened.push_async_callback(self._admin.cleanup)
         manager = self._admin.server
         assert manager is not None
-        # Not through the framework's site, whose connections answer malformed requests in their own words.
-        self._admin_listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(manager, report_problem),
-            self.settings.admin.host,
-            self.settings.admin.port,
-        )
+        host, port = self.settings.admin.host, self.settings.admin.port
+        with opening_port("admin", "--admin-port", host, port):
+            # Not through the framework's site, whose connections answer malformed requests in their own words.
+            self._admin_listener = await asyncio.get_running_loop().create_server(
+                lambda: Connection(manager, report_problem), host, port
+            )
+        opened.callback(self._admin_listener.close)
         self._add_own(self._admin_listener)
 
     def _control(self) -> Control:
@@ -112,11 +128,12 @@ class Service:
         return self._engine.front
 
     def _standing(self) -> tuple[str, ...] | None:
-        return self._shared.store.degraded if self._ready else None
+        return self._kept.degraded if self._ready else None
 
-    async def _open_data(self) -> None:
+    async def _open_data(self, opened: AsyncExitStack) -> None:
         listen = self.settings.listen
-        handler = Handler(self._front, Journal(self._metrics, self._access), wall_clock)
+        tls = server_tls(self.settings)
+        handler = Handler(self._front, AccessJournal(self._metrics, self._access), wall_clock)
         self._web = Server(
             handler,
             handler.report,
@@ -126,10 +143,11 @@ class Service:
             keepalive_timeout=listen.idle_timeout,
             auto_decompress=False,
         )
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(
-            self._web, listen.host, listen.port, ssl=_tls(self.settings), backlog=1024
-        )
+        with opening_port("listen", "--port", listen.host, listen.port):
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._web, listen.host, listen.port, ssl=tls, backlog=1024
+            )
+        opened.callback(self._listener.close)
         self._add_own(self._listener)
 
     def _add_own(self, server: asyncio.Server) -> None:
@@ -137,22 +155,20 @@ class Service:
             self._own.add(*listener.getsockname()[:2])
 
     async def reload(self, settings: Settings) -> None:
-        """Go on under `settings`; requests under way end under the old ones."""
-        for section in _NEEDS_RESTART:
-            if getattr(settings, section) != getattr(self.settings, section):
-                _log.warning("takes effect at the next start", extra={"section": section})
-        # What is shown and checked is what the open sockets and stores were made with.
-        kept = {section: getattr(self.settings, section) for section in _NEEDS_RESTART}
-        settings = settings.model_copy(update=kept)
+        """Go on under `settings`; requests under way end under the old ones. Raises CannotOpen."""
+        settings, waiting = reloaded(settings, self.settings)
         origin = open_origin(settings, self._own, wall_clock)
+        for key in waiting:
+            _log.warning("takes effect at the next start", extra={"key": key})
         retired, self._origin = self._origin, origin
-        old, self._engine = self._engine, build_engine(settings, self._shared, origin)
-        lease = engine_settings(settings).flight_lease
+        old, self._engine = self._engine, build_engine(settings, self._kept, origin)
+        self._kept.flights.lease = engine_settings(settings).flight_lease
+        lease = engine_settings(self.settings).flight_lease
         self.settings = settings
         set_level(settings.log.level)
-        task = asyncio.get_running_loop().create_task(self._retire(old, retired, lease))
-        self._retired.add(task)
-        task.add_done_callback(self._retired.discard)
+        self._keep_running(self._retire(old, retired, lease))
+        # One that is cancelled before it has begun would close nothing.
+        await asyncio.sleep(0)
         _log.info("reloaded")
 
     async def _retire(self, engine: Engine, origin: AiohttpOrigin, lease: float) -> None:
@@ -164,40 +180,50 @@ class Service:
         finally:
             await origin.close()
 
+    async def _tend(self) -> None:
+        """Try stores that cannot be used again, and tell when that changes."""
+        told: tuple[str, ...] = ()
+        while True:
+            degraded = self._kept.degraded
+            if degraded != told:
+                level = logging.WARNING if degraded else logging.INFO
+                extra = {"reasons": ", ".join(degraded), "store": self.settings.store.database}
+                _log.log(level, "degraded" if degraded else "recovered", extra=extra)
+            told = degraded
+            await asyncio.sleep(TEND_SECONDS)
+            await self._kept.tend()
+
+    def _keep_running(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def stop(self) -> None:
-        """Drain: accept nothing new, finish what is under way, write what waits, close."""
+        """Drain: accept nothing new, finish what is under way, write what waits, close; all by one deadline."""
         self._ready = False
-        # Zero would mean "without limit" to the framework.
-        patience = max(self.settings.listen.drain_timeout, 0.1)
+        clock = asyncio.get_running_loop().time
+        patience = self.settings.listen.drain_timeout
+        deadline = clock() + patience
+        # Clients that do not end must not cost what waits to be written.
+        ending = deadline - min(_CLOSING_SECONDS, patience * _CLOSING_SHARE)
         _log.info("draining", extra={"seconds": patience})
         self._listener.close()
         self._web.pre_shutdown()
-        await self._web.shutdown(patience)
-        await self._shared.flights.close(patience)
-        for task in self._retired:
+        # Zero would mean "without limit" to the framework.
+        await self._web.shutdown(max(ending - clock(), 0.1))
+        await self._kept.flights.close(max(ending - clock(), 0.0))
+        tasks = tuple(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._retired, return_exceptions=True)
-        await self._shared.store.close()
-        self._shared.generations.close()
-        await self._origin.close()
-        self._admin_listener.close()
-        await self._admin.cleanup()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._kept.close(max(deadline - clock(), 0.1))
+        await self._opened.aclose()
         self._access.flush()
         _log.info("stopped")
 
+    async def _close_origin(self) -> None:
+        await self._origin.close()
+
 
 def _address(name: tuple[str, int]) -> str:
-    host = f"[{name[0]}]" if ":" in name[0] else name[0]
-    return f"{host}:{name[1]}"
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    tls = settings.listen.tls
-    if tls.cert is None:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=tls.client_ca)
-    context.load_cert_chain(tls.cert, tls.key)
-    context.set_alpn_protocols(["http/1.1"])
-    if tls.client_ca is not None:
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
+    return address_of(*name[:2])

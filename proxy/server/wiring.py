@@ -21,10 +21,12 @@ from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
-from proxy.ports import Clock, Generations, Origin
+from proxy.ports import Clock, Origin
 from proxy.server.forms import Site
 from proxy.server.handler import Entry, Front
+from proxy.server.opening import CannotOpen, opening
 from proxy.server.usage import Usage
+from proxy.stores.files import Claim, StoreInUse
 from proxy.stores.generations import MemoryGenerations, SqliteGenerations
 from proxy.stores.memory import Memory
 from proxy.stores.persistent import Persistent, open_sqlite
@@ -42,15 +44,40 @@ def wall_clock() -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What a reload keeps: stores, marks, fills under way, metrics and the clock."""
+class Kept:
+    """What a reload keeps: stores, marks, the right to both, fills under way, metrics and the clock."""
 
     memory: Memory
     store: Tiered
-    generations: Generations
+    generations: MemoryGenerations | SqliteGenerations
+    claim: Claim | None
     flights: Flights
     metrics: Metrics
     clock: Clock
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Why the stores do less than they should; empty when all is well."""
+        return (*self.store.degraded, *self.generations.degraded)
+
+    async def tend(self) -> None:
+        """Try again what could not be used, as soon as it is ours."""
+        if not self.degraded:
+            return
+        try:
+            if self.claim is not None:
+                self.claim.take()
+        except (OSError, StoreInUse):
+            return
+        self.generations.retry(self.clock())
+        await self.store.probe()
+
+    async def close(self, seconds: float) -> None:
+        """Write what waits and close everything, within `seconds`."""
+        await self.store.close(seconds)
+        self.generations.close()
+        if self.claim is not None:
+            self.claim.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +115,18 @@ def engine_settings(settings: Settings) -> EngineSettings:
     )
 
 
-def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
-    """The engine under `settings`, on the stores of `shared`."""
+def build_engine(settings: Settings, kept: Kept, origin: Origin) -> Engine:
+    """The engine under `settings`, on the stores of `kept`."""
     limits = engine_settings(settings)
     rules = Rules(limits, class_policies(settings))
     state = EngineState(
-        store=shared.store,
-        flights=shared.flights,
+        store=kept.store,
+        flights=kept.flights,
         holdoffs=HoldOffs(limits.refresh_backoff),
-        generations=shared.generations,
+        generations=kept.generations,
         rules=rules,
-        observer=shared.metrics,
-        clock=shared.clock,
+        observer=kept.metrics,
+        clock=kept.clock,
         settings=limits,
     )
     filler = Filler(state, origin)
@@ -118,7 +145,7 @@ def build_engine(settings: Settings, shared: Shared, origin: Origin) -> Engine:
 
 
 def open_origin(settings: Settings, policy: AddressPolicy, clock: Clock) -> AiohttpOrigin:
-    """The network under `settings`. Raises OSError when `upstream.ca_file` cannot be used."""
+    """The network under `settings`. Raises CannotOpen when `upstream.ca_file` cannot be used."""
     upstream = settings.upstream
     limits = UpstreamLimits(
         connect_timeout=upstream.connect_timeout,
@@ -129,35 +156,61 @@ def open_origin(settings: Settings, policy: AddressPolicy, clock: Clock) -> Aioh
         ca_file=upstream.ca_file,
         connect_to=upstream.connect_to,
     )
-    return AiohttpOrigin(limits, policy, clock)
+    with opening(f"upstream.ca_file {upstream.ca_file}"):
+        return AiohttpOrigin(limits, policy, clock)
 
 
-def open_shared(settings: Settings, metrics: Metrics, clock: Clock) -> Shared:
-    """Memory, the persistent store if there is one, and the purge marks that go with it."""
+def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:
+    """Memory, the persistent store if there is one, and the purge marks that go with it.
+
+    Raises CannotOpen when another process has the store. One that cannot be used is tried again by `Kept.tend`.
+    """
+    if settings.store.database is None:
+        return keep(settings, metrics, clock, None, MemoryGenerations())
+    path = Path(settings.store.database)
+    claim = _claimed(path)
+    # The marks first: they judge whether what the store holds may still be used.
+    generations = SqliteGenerations(marks_of(path), path, clock())
+    return keep(settings, metrics, clock, open_sqlite(path, settings.cache.max_variants, clock), generations, claim)
+
+
+def keep(
+    settings: Settings,
+    metrics: Metrics,
+    clock: Clock,
+    store: Persistent | None,
+    generations: MemoryGenerations | SqliteGenerations,
+    claim: Claim | None = None,
+) -> Kept:
+    """Memory in front of `store`, which `generations` and `claim` go with."""
     memory = Memory(
         settings.memory.max_bytes,
         settings.cache.max_variants,
         lambda reason, count: metrics.evicted("l1", reason, count),
     )
-    store, generations = _persistent(settings, clock)
-    timeout = settings.store.operation_timeout
-    tiered = Tiered(memory, store, generations, metrics, clock, timeout)
+    tiered = Tiered(memory, store, generations, metrics, clock, settings.store.operation_timeout)
     flights = Flights(clock, engine_settings(settings).flight_lease)
-    return Shared(memory, tiered, generations, flights, metrics, clock)
+    return Kept(memory, tiered, generations, claim, flights, metrics, clock)
 
 
-def _persistent(settings: Settings, clock: Clock) -> tuple[Persistent | None, Generations]:
-    database = settings.store.database
-    if database is None:
-        return None, MemoryGenerations()
-    path = Path(database)
-    # The marks first: they judge whether what the store holds may still be used.
-    generations = SqliteGenerations(path.with_name(path.name + ".marks"), path, clock())
-    return open_sqlite(path, settings.cache.max_variants, clock), generations
+def marks_of(database: Path) -> Path:
+    """Where the purge marks of a persistent store are."""
+    return database.with_name(database.name + ".marks")
 
 
-class Journal:
-    """Where a request's outcome becomes a log line and metrics."""
+def _claimed(database: Path) -> Claim:
+    claim = Claim(database)
+    try:
+        claim.take()
+    except StoreInUse as error:
+        raise CannotOpen(f"store.url: {error}") from None
+    except OSError:
+        pass  # nobody can use what is there, and no request fails for that
+    return claim
+
+
+class AccessJournal:
+    """Where a request's outcome becomes a log line and metrics: the handler's Journal."""
 
     def __init__(self, metrics: Metrics, log: AccessLog) -> None:
         self._metrics = metrics

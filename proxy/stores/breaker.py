@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 THRESHOLD = 3
 FIRST_PAUSE = 5.0
-# Contract 14.18: a store that came back is used again within 30 s.
+# A store that came back is used again within this time.
 LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotYet:
     """Do not ask for another `seconds`."""
 
     seconds: float
@@ -35,14 +35,14 @@ class Breaker:
         """How long the next probe has to wait after a failure."""
         return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self.failures - THRESHOLD, 10))
 
-    def allow(self, now: float) -> Breaker | Refused:
+    def allow(self, now: float) -> Breaker | NotYet:
         """The breaker to hold from here on if the call may be made. A probe that never reports expires too."""
         if not self.is_open:
             return self
         seconds = self.retry_at - now
         # More than a pause ahead means that the clock was set back: ask rather than stay away for hours.
         if 0 < seconds <= self.pause:
-            return Refused(seconds)
+            return NotYet(seconds)
         return replace(self, retry_at=now + self.pause, is_probing=True)
 
     def failed(self, now: float) -> Breaker:
@@ -51,6 +51,10 @@ class Breaker:
             return self
         counted = Breaker(self.failures + 1)
         return replace(counted, retry_at=now + counted.pause) if counted.is_open else counted
+
+    def tripped(self, now: float) -> Breaker:
+        """After a failure that leaves no doubt: open at once."""
+        return self if self.is_open else Breaker(THRESHOLD - 1).failed(now)
 
     def succeeded(self) -> Breaker:
         """After a call that worked."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from proxy.ports import Clock, Observer, StoreUnavailable
-from proxy.stores.breaker import Breaker, Refused
+from proxy.stores.breaker import Breaker, NotYet
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,7 +39,7 @@ class Guard:
     def refused_for(self) -> float:
         """Seconds until a call would be made, 0 when it would be now."""
         allowed = self._breaker.allow(self._clock())
-        return allowed.seconds if isinstance(allowed, Refused) else 0.0
+        return allowed.seconds if isinstance(allowed, NotYet) else 0.0
 
     async def call(
         self,
@@ -51,7 +52,7 @@ class Guard:
         """What `method` gives, waited for `seconds` at most. Raises nothing but StoreUnavailable."""
         began = self._clock()
         allowed = self._breaker.allow(began)
-        if isinstance(allowed, Refused):
+        if isinstance(allowed, NotYet):
             raise StoreUnavailable("not asked: it failed before")
         self._breaker = allowed
         work = _bounded(method, *arguments, **named)
@@ -60,6 +61,13 @@ class Guard:
         task.add_done_callback(self._ended)
         await asyncio.wait({task}, timeout=seconds)
         return self._outcome(operation, task, began)
+
+    async def probe(self, seconds: float, method: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Learn by one call whether the store can be used, as far as the breaker lets it be asked."""
+        with suppress(StoreUnavailable):
+            await self.call("open", seconds, method)
+            return
+        self._breaker = self._breaker.tripped(self._clock())
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._calls.discard(task)

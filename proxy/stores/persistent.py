@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,9 +24,9 @@ from proxy.http.fields import Fields
 from proxy.http.targets import MalformedTarget, parse_target
 from proxy.ports import Clock
 from proxy.stores.faults import StoreDamaged, faults_raised, take_over_storage_log
-from proxy.stores.files import set_aside
+from proxy.stores.files import open_read_only, set_aside
 from proxy.stores.index import VariantIndex, digest_of, parse_index, to_text
-from proxy.stores.shared import Shared
+from proxy.stores.single import SingleCalls
 from proxy.stores.variants import variant_of
 
 OpenStorage = Callable[[bool], Awaitable[AsyncBaseStorage]]
@@ -33,7 +34,7 @@ OpenStorage = Callable[[bool], Awaitable[AsyncBaseStorage]]
 
 RECORD = "record"
 INDEX = "index"
-# Contract 4.17: these never reach a store, so neither does a variant that they select.
+# Credentials never reach a store, so neither does a variant that they select.
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
 # Bodies are read at once, so a removed row needs to stay only for as long as one call may last.
 REMOVED_ROW_SECONDS = 10.0
@@ -61,9 +62,20 @@ class Persistent:
         self._opening = asyncio.Lock()
         # Read, publish and remove must not interleave: two writers would each remove the other's entry.
         self._writing = asyncio.Lock()
-        self._primaries: Shared[str, _Primary] = Shared()
-        self._variants: Shared[str, StoredResponse | None] = Shared()
+        self._primaries: SingleCalls[str, _Primary] = SingleCalls()
+        self._variants: SingleCalls[str, StoredResponse | None] = SingleCalls()
         take_over_storage_log()
+
+    async def open(self) -> None:
+        """Open the storage now; one that is damaged is replaced. Raises StoreUnavailable."""
+        try:
+            await self._probed()
+        except StoreDamaged:
+            await self._probed()
+
+    async def _probed(self) -> None:
+        async with self._in_use() as storage:
+            await storage.get_entries("")
 
     async def find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
         """The variants under `key` that `request` selects, newest last. Raises StoreUnavailable."""
@@ -170,12 +182,32 @@ def open_sqlite(path: Path, max_variants: int, clock: Clock) -> Persistent:
 
 async def _sqlite(path: Path, is_damaged: bool) -> AsyncBaseStorage:
     if is_damaged:
-        _log.warning("the persistent store is unreadable and set aside: it starts empty")
-        set_aside(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Opened here because the storage itself would drop a .gitignore beside the file.
-    connection = await anysqlite.connect(path, isolation_level=None)
+        _log.warning("the persistent store is unreadable and set aside as %s: it starts empty", set_aside(path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Opened here because the storage itself would drop a .gitignore beside the file.
+        connection = await anysqlite.connect(path, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        _log.warning("the persistent store cannot be opened at %s (%s)", path, type(error).__name__)
+        raise
     return AsyncSqliteStorage(connection=connection, soft_delete_ttl=REMOVED_ROW_SECONDS)
+
+
+def open_snapshot(path: Path, max_variants: int, clock: Clock) -> Persistent:
+    """What the SQLite file `path` holds now, read without a trace; changes stay in memory. Raises sqlite3.Error."""
+    # The storage writes even when it only reads, so it gets a copy.
+    copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    try:
+        with closing(open_read_only(path)) as file:
+            file.backup(copy)
+    except BaseException:
+        copy.close()
+        raise
+    return Persistent(partial(_snapshot, copy), max_variants, clock)
+
+
+async def _snapshot(copy: sqlite3.Connection, _: bool) -> AsyncBaseStorage:
+    return AsyncSqliteStorage(connection=anysqlite.Connection(copy), soft_delete_ttl=REMOVED_ROW_SECONDS)
 
 
 def _variant_key(key: str, digest: str) -> str:

@@ -19,7 +19,7 @@ from proxy.ports import Clock, Generations, Observer, StoreUnavailable
 from proxy.stores.behind import WriteBehind
 from proxy.stores.guard import Guard
 from proxy.stores.memory import Memory
-from proxy.stores.shared import Shared
+from proxy.stores.single import SingleCalls
 from proxy.stores.variants import VariantStore, is_same_response, variant_of
 
 MEMORY = "l1"
@@ -28,6 +28,7 @@ UNAVAILABLE = "store-unavailable"
 # Nobody waits for a write, so it may take longer than a read before it counts as failed.
 WRITE_PATIENCE = 10
 CLOSE_SECONDS = 5.0
+_WRITING_SHARE = 0.8
 
 
 class _Behind:
@@ -38,8 +39,12 @@ class _Behind:
         self.guard = Guard(observer, clock)
         self.writes = WriteBehind(store, self.guard, observer, operation_timeout * WRITE_PATIENCE)
         self.timeout = operation_timeout
-        self._lookups: Shared[tuple[str, Fields], tuple[StoredResponse, ...]] = Shared()
+        self._lookups: SingleCalls[tuple[str, Fields], tuple[StoredResponse, ...]] = SingleCalls()
         self._removals = 0
+
+    async def probe(self) -> None:
+        """Find out whether the store can be used."""
+        await self.guard.probe(self.timeout * WRITE_PATIENCE, self.store.open)
 
     async def find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
         """As Store.find, with waiting writes applied; empty when the store is unavailable."""
@@ -76,11 +81,13 @@ class _Behind:
         self._removals += 1
         self.writes.discard(key, stored)
 
-    async def close(self) -> None:
-        await self.writes.close(CLOSE_SECONDS)
+    async def close(self, seconds: float) -> None:
+        deadline = asyncio.get_running_loop().time() + seconds
+        # What is left undone is written at the next fetch, but an open file keeps a thread.
+        await self.writes.close(seconds * _WRITING_SHARE)
         await self.guard.close()
         with suppress(StoreUnavailable, TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
+            async with asyncio.timeout_at(deadline):
                 await self.store.close()
 
 
@@ -177,10 +184,15 @@ class Tiered:
         if self._behind is not None:
             await self._behind.writes.flush()
 
-    async def close(self) -> None:
-        """Write what waits, within a bound, and close the store."""
+    async def probe(self) -> None:
+        """Learn whether the persistent store can be used: `degraded` tells."""
         if self._behind is not None:
-            await self._behind.close()
+            await self._behind.probe()
+
+    async def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Write what waits and close the store, within `seconds`."""
+        if self._behind is not None:
+            await self._behind.close(seconds)
 
     def _current(self, stored: StoredResponse) -> StoredResponse | None:
         """`stored` after every purge there was, None if one of them ended it."""

@@ -24,6 +24,10 @@ def is_same_response(one: StoredResponse, other: StoredResponse) -> bool:
 class VariantStore(Store, Protocol):
     """A store that can also list and forget single variants. Every method may raise StoreUnavailable."""
 
+    async def open(self) -> None:
+        """Find out whether it can be used; every other method opens it too."""
+        ...
+
     async def variants(self, key: str) -> tuple[StoredResponse, ...]:
         """Every variant under `key`, whatever the request, oldest first."""
         ...

@@ -40,7 +40,7 @@ class OwnListeners:
     def check(self, address: str, port: int) -> None:
         """Raises OriginUnavailable (DENIED) for an address that reaches one of the listeners."""
         if any(port == own_port and _reaches(address, own) for own, own_port in self._listeners):
-            raise OriginUnavailable(OriginFault.DENIED, "the target is this proxy itself: the request would loop")
+            raise OriginUnavailable(OriginFault.DENIED, "The target is this proxy itself: the request would loop.")
 
 
 class CheckedResolver(AbstractResolver):

@@ -101,7 +101,7 @@ class OctetResponse(ClientResponse):
         assert protocol is not None
         message, payload = await self._final_message(protocol)
         if message.code == 101 and not (self.order.upgrade and protocol.upgraded):
-            raise invalid_response("the origin switched protocols unasked")
+            raise invalid_response("The origin switched protocols unasked.")
         self.head = response_head(message, self.order.max_head_bytes)
         self.status = message.code
         self.reason = message.reason

@@ -16,7 +16,7 @@ from aiohttp.http import HttpVersion, HttpVersion10, HttpVersion11, RawResponseM
 from proxy.http.fields import Fields, is_token, split_list
 from proxy.http.messages import Request, ResponseHead
 from proxy.ports import Body
-from proxy.upstream.faults import invalid_response
+from proxy.upstream.faults import MALFORMED_FIELD, invalid_response
 
 # Written here: the framing is that of this hop, and the Host that the client sent may be a name of the proxy.
 _OWN_FIELDS: Final = ("Host", "Content-Length", "Transfer-Encoding", "Connection")
@@ -100,20 +100,20 @@ def response_head(message: RawResponseMessage, max_bytes: int) -> ResponseHead:
     codings, and the size of all fields together.
     """
     if message.version not in _VERSIONS:
-        raise invalid_response("unsupported HTTP version")
+        raise invalid_response("The response is in an HTTP version that is not supported.")
     if message.code < 100:
-        raise invalid_response("status code out of range")
+        raise invalid_response("The status code of the response is out of range.")
     if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > max_bytes:
-        raise invalid_response(f"the head is longer than the limit of {max_bytes} bytes")
+        raise invalid_response(f"The head of the response is longer than {max_bytes} bytes (upstream.max_header).")
     fields = Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers)
     # The parser lets a space stand behind some names: nobody would know such a field, or all would differ about it.
     if not all(is_token(name) for name, _ in fields):
-        raise invalid_response("malformed field")
+        raise invalid_response(MALFORMED_FIELD)
     reason = message.reason.encode("utf-8", "surrogateescape").decode("latin-1")
     if _CONTROL.search(reason) or any(_CONTROL.search(value) for _, value in fields):
-        raise invalid_response("control character in the head")
+        raise invalid_response("The head of the response has a control character in it.")
     if not _has_plain_framing(fields):
-        raise invalid_response("transfer coding that cannot be undone")
+        raise invalid_response("The response has a transfer coding that cannot be undone.")
     return ResponseHead(message.code, reason, fields)
 
 

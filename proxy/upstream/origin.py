@@ -93,7 +93,7 @@ class AiohttpOrigin:
     async def connect(self, host: str, port: int) -> ByteStream:
         """A connection for a CONNECT tunnel; the host is canonical. Raises OriginUnavailable."""
         address = connect_address(self._limits.connect_to, host, port)
-        with faults(f"no connection within {self._limits.connect_timeout:g} seconds"):
+        with faults(f"The origin accepted no connection within {self._limits.connect_timeout:g} seconds."):
             async with asyncio.timeout(self._limits.connect_timeout):
                 connected = await aiohappyeyeballs.start_connection(
                     await self._resolver.addresses(*address), happy_eyeballs_delay=_ATTEMPT_DELAY
@@ -116,7 +116,9 @@ class AiohttpOrigin:
         target = request.target
         host, port = connect_address(self._limits.connect_to, target.host, target.port)
         sent_at = self._clock()
-        with faults(f"no response within {self._limits.total_timeout:g} seconds"):
+        with faults(
+            f"The origin sent no response within {self._limits.total_timeout:g} seconds (upstream.total_timeout)."
+        ):
             self._resolver.check_literal(host, port)
             async with deadline.running():
                 response = await self._session.request(

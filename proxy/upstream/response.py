@@ -66,7 +66,7 @@ class StreamedResponse:
         Raises OriginUnavailable when it is cut short or overdue.
         """
         body = bytearray()
-        with self._closed_by_failure(), faults("the body did not arrive in time"):
+        with self._closed_by_failure(), faults("The body did not arrive in time (upstream.total_timeout)."):
             async with self._deadline.running():
                 while chunk := await self._next_chunk():
                     body += chunk
@@ -80,10 +80,11 @@ class StreamedResponse:
         A stream of events may be silent for as long as it likes. The connection is let go of when the iterator is
         closed before the end.
         """
+        overdue = f"The origin sent nothing more within {self._silence_seconds:g} seconds (upstream.total_timeout)."
         silence = None if _is_event_stream(self.head) else self._silence_seconds
         with self._closed_by_failure():
             while True:
-                with faults(f"nothing more of the body within {self._silence_seconds:g} seconds"):
+                with faults(overdue):
                     async with asyncio.timeout(silence):
                         chunk = await self._next_chunk()
                 if not chunk:

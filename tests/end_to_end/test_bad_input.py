@@ -234,7 +234,7 @@ async def test_malformed_request_is_refused_and_hides_no_other(
 
 # Request target, Host lines, method, and the answer.
 TARGETS = {
-    "malformed percent-encoding": ("{path}%zz", (), "GET", 400, "bad-target"),
+    "The target has malformed percent-encoding.": ("{path}%zz", (), "GET", 400, "bad-target"),
     "percent-encoding cut": ("{path}%4", (), "GET", 400, "bad-target"),
     "dot segments": ("{path}../b", (), "GET", 400, "bad-target"),
     "one dot": ("{path}./b", (), "GET", 400, "bad-target"),
@@ -550,7 +550,7 @@ SECRET_BEARERS = {
         b"Referer: http://a.example/?s3cret",
         method=b"GET",
     ),
-    "malformed field": _with_fields(b"X s3cret", method=b"GET"),
+    "A field of the response is malformed.": _with_fields(b"X s3cret", method=b"GET"),
     "body": _with_fields(b"Content-Length: 6", body=b"s3cret"),
 }
 
@@ -715,7 +715,7 @@ GARBAGE: dict[str, tuple[Parts, int, str]] = {
     "no colon": ((_reply(LENGTH, "Xyz"),), *_INVALID),
     "field name no token": ((_reply(LENGTH, "X(y): a"),), *_INVALID),
     "reset in the body": ((_reply("Content-Length: 1000000", body=b"h" * 1000), Ending.RESET), *_INVALID),
-    "reset in the head": ((b"HTTP/1.1 200 OK\r\n", Ending.RESET), 502, "origin-unreachable"),
+    "reset in the head": ((b"HTTP/1.1 200 OK\r\n", Ending.RESET), 504, "origin-unreachable"),
     "closed in the head": ((b"HTTP/1.1 200 OK\r\nConte", Ending.CLOSE), *_INVALID),
     "closed without a word": ((Ending.CLOSE,), *_INVALID),
     "silence": ((Ending.STAY,), 504, "origin-timeout"),

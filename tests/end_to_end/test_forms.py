@@ -478,7 +478,7 @@ async def test_tunnel_is_refused_by_configuration(settings: dict[str, object], r
 async def test_tunnel_to_nobody_is_a_problem() -> None:
     async with running(forward__connect_ports=[1]) as proxy:
         answer = await proxy.ask(request("CONNECT", "127.0.0.1:1"), "CONNECT")
-        assert (answer.status, answer.slug) == (502, "origin-unreachable")
+        assert (answer.status, answer.slug) == (504, "origin-unreachable")
 
 
 @pytest.fixture(scope="module")
@@ -510,7 +510,7 @@ async def test_origin_under_an_unknown_authority_is_refused(authority: Authority
     async with ScriptedOrigin([OK], tls=authority.server("a.example")) as origin:
         async with running(upstream__connect_to=[f"a.example:443:127.0.0.1:{origin.port}"]) as proxy:
             answer = await proxy.get("/https/a.example/x")
-        assert (answer.status, answer.slug) == (502, "origin-unreachable")
+        assert (answer.status, answer.slug) == (504, "origin-unreachable")
         assert b"TLS certificate" in answer.body
         assert origin.requests == []
 

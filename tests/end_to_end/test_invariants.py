@@ -1,4 +1,4 @@
-"""What holds whatever clients and origins do (contract 4), through a real proxy and real sockets."""
+"""What holds whatever clients and origins do, through a real proxy and real sockets."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_5_a_stream_that_is_cut_is_cut_for_the_client_too(case: Setting) -
 
 async def test_10_revalidations_cost_nothing_that_stays(case: Setting) -> None:
     case.site.on("/a", lambda _: reply(BODY, "max-age=0", ("ETag", '"1"')))
-    memory = case.proxy.service._shared.memory
+    memory = case.proxy.service._kept.memory
     async with Wire.open(case.proxy.port) as wire:
         ask = request("GET", case.target("/a"))
         for _ in range(10):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import socket
+import sqlite3
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
@@ -17,8 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.end_to_end.running import Reply, Wire, request, until
+from proxy.config import load
+from proxy.server import wiring
+from tests.end_to_end.running import Reply, Wire, request, running, until
 from tests.simulators.wire import Ending, ScriptedOrigin
+from tests.stores.samples import StoreSimulator
 
 _ROOT = Path(__file__).parents[2]
 _START_LIMIT = 15.0
@@ -61,6 +65,11 @@ class Child:
     async def readiness(self) -> int:
         async with Wire.open(self.admin_port) as wire:
             return (await wire.ask(request("GET", "/readyz", "Host: 127.0.0.1"))).status
+
+    async def admin(self, path: str) -> Any:
+        """What the admin port answers to a GET."""
+        async with Wire.open(self.admin_port) as wire:
+            return json.loads((await wire.ask(request("GET", path, "Host: 127.0.0.1"))).body)
 
     def configure(self, **sections: object) -> None:
         """Write the configuration of the next start or reload."""
@@ -220,15 +229,177 @@ async def test_sighup_with_a_broken_file_keeps_the_old_configuration(config: Pat
         assert (await proxy.get("/")).status == 200
 
 
-async def test_taken_port_is_a_configuration_error(config: Path) -> None:
+async def ran(*argv: str | Path) -> tuple[int | None, str, str]:
+    """Exit code and output of a command that ends by itself."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "proxy", *argv, cwd=_ROOT, stdout=PIPE, stderr=PIPE
+    )
+    async with asyncio.timeout(_START_LIMIT):
+        output, errors = await process.communicate()
+    return process.returncode, output.decode(), errors.decode()
+
+
+NO_FILE = "No such file or directory"
+# What differs from the configuration that starts, and what is said then; {taken} is a port in use.
+CANNOT_START: dict[str, tuple[dict[str, dict[str, object]], str]] = {
+    "no ca_file": ({"upstream": {"ca_file": "/nope.pem"}}, f"upstream.ca_file /nope.pem: {NO_FILE}"),
+    "bad ca_file": (
+        {"upstream": {"ca_file": "pyproject.toml"}},
+        "upstream.ca_file pyproject.toml: no certificate or crl found",
+    ),
+    "no certificate": (
+        {"listen": {"tls": {"cert": "/nope.pem", "key": "/nope.pem"}}},
+        f"listen.tls.cert /nope.pem: {NO_FILE}",
+    ),
+    "no key": (
+        {"listen": {"tls": {"cert": "pyproject.toml", "key": "/nope.pem"}}},
+        f"listen.tls.key /nope.pem: {NO_FILE}",
+    ),
+    "bad certificate": (
+        {"listen": {"tls": {"cert": "pyproject.toml", "key": "pyproject.toml"}}},
+        "listen.tls.cert pyproject.toml with listen.tls.key pyproject.toml: no usable PEM file",
+    ),
+    "no such host": (
+        {"listen": {"host": "nosuch.invalid", "port": 0}},
+        "listen.host nosuch.invalid: Name or service not known",
+    ),
+    "no address of ours": (
+        {"listen": {"host": "192.0.2.1", "port": 0}},
+        "listen.host 192.0.2.1: Cannot assign requested address",
+    ),
+    "data port taken": (
+        {"listen": {"port": "{taken}"}},
+        "data port 127.0.0.1:{taken} is in use (listen.port, --port)",
+    ),
+    "admin port taken": (
+        {"admin": {"port": "{taken}"}},
+        "admin port 127.0.0.1:{taken} is in use (admin.port, --admin-port)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("sections", "told"), CANNOT_START.values(), ids=CANNOT_START)
+async def test_what_cannot_be_opened_is_named(
+    config: Path, sections: dict[str, dict[str, object]], told: str
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        write(config, listen={"port": taken.getsockname()[1]})
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "proxy", "serve", "--config", config, cwd=_ROOT, stdout=PIPE, stderr=PIPE
-        )
-        _, errors = await process.communicate()
-    assert process.returncode == 2
-    assert b"cannot start" in errors and b"Traceback" not in errors
+        number = str(taken.getsockname()[1])
+        text = json.dumps({"listen": {"port": 0}} | sections).replace("{taken}", number)
+        write(config, **json.loads(text))
+        expected = f"discovery-proxy: cannot start: {told.replace('{taken}', number)}\n"
+        assert await ran("serve", "--config", config) == (2, "", expected)
+
+
+async def test_two_processes_do_not_share_a_store(config: Path, tmp_path: Path) -> None:
+    database = tmp_path / "cache.db"
+    async with child(config, store={"url": f"sqlite:///{database}"}) as proxy:
+        pid = proxy.process.pid
+        told = f"store.url: {database} is in use by process {pid}, which holds {database}.lock"
+        second = await ran("serve", "--config", config)
+        assert second == (2, "", f"discovery-proxy: cannot start: {told}\n")
+        proxy.process.kill()
+        await proxy.ended()
+        async with child(config, store={"url": f"sqlite:///{database}"}) as third:
+            assert await third.readiness() == 200
+
+
+@pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGKILL], ids=["alive", "stopped", "killed"])
+async def test_explain_without_a_proxy_writes_nothing(
+    config: Path, tmp_path: Path, end: signal.Signals | None
+) -> None:
+    folder = tmp_path / "store"
+    async with (
+        ScriptedOrigin([OK.replace(b"no-store", b"max-age=60")]) as origin,
+        child(config, store={"url": f"sqlite:///{folder}/cache.db"}) as proxy,
+    ):
+        assert (await proxy.get(f"/http/127.0.0.1:{origin.port}/")).status == 200
+        await until(lambda: stored_rows(folder / "cache.db") == 1)
+        if end is not None:
+            proxy.process.send_signal(end)
+            await proxy.ended()
+        before = contents(folder)
+        # The port that the file names is not the one that a live proxy took.
+        write(config, admin={"port": free_port()}, store={"url": f"sqlite:///{folder}/cache.db"})
+        url = f"http://127.0.0.1:{origin.port}/"
+        code, output, errors = await ran("explain", url, "--config", config, "--json")
+        assert (code, json.loads(output)["decision"]["answer"]) == (0, "hit"), errors
+        assert errors.startswith("discovery-proxy: nothing listens at ") and errors.count("\n") == 1
+        assert contents(folder) == before
+
+
+def stored_rows(database: Path) -> int:
+    file = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+    try:
+        return int(file.execute("SELECT count(*) FROM entries WHERE chunk_count IS NOT NULL").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        file.close()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Names and contents, but for the index in which SQLite's readers note what they look at."""
+    return {path.name: b"" if path.name.endswith("-shm") else path.read_bytes() for path in folder.iterdir()}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+async def test_an_unusable_store_shows_at_once_and_recovers(config: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.write_text("a file where the folder should be")
+    async with child(config, store={"url": f"sqlite:///{folder}/cache.db"}) as proxy:
+        degraded = {"status": "degraded", "reasons": ["store-unavailable", "purge-marks-unavailable"]}
+        assert await proxy.admin("/readyz") == degraded
+        assert (await proxy.logged("degraded"))["store"] == f"{folder}/cache.db"
+        folder.unlink()
+        assert (await proxy.logged("recovered"))["level"] == "info"
+        assert await proxy.admin("/readyz") == {"status": "ready", "reasons": []}
+
+
+async def test_a_reload_gives_fills_the_time_that_origins_have_now() -> None:
+    async with running() as proxy:
+        settings = load(None, {}, {"upstream.connect_timeout": 2, "upstream.total_timeout": 40})
+        await proxy.service.reload(settings)
+        assert proxy.service._kept.flights.lease == wiring.engine_settings(settings).flight_lease > 42
+
+
+async def test_clients_fills_and_the_store_have_one_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StoreSimulator()
+    monkeypatch.setattr(wiring, "open_sqlite", lambda *_: store)
+    gate = asyncio.Event()
+    reply = OK.replace(b"no-store", b"max-age=60")
+    loop = asyncio.get_running_loop()
+    # Each alone would take all of it: a client that waits for its origin, and a store that hangs.
+    async with (
+        ScriptedOrigin([reply], [(gate, reply)]) as origin,
+        running(store__url=f"sqlite:///{tmp_path}/a.db", listen__drain_timeout=1) as proxy,
+    ):
+        store.gate.clear()
+        await proxy.get(f"/http/127.0.0.1:{origin.port}/a")
+        async with Wire.open(proxy.port) as wire:
+            await wire.send(request("GET", f"/http/127.0.0.1:{origin.port}/b"))
+            await until(lambda: len(origin.requests) == 2)
+            began = loop.time()
+            await proxy.service.stop()
+            assert loop.time() - began < 1.3
+
+
+async def test_sighup_keeps_what_needs_a_restart(config: Path) -> None:
+    sections = {"log": {"format": "text", "level": "debug"}, "cache": {"max_variants": 3, "negative_ttl": "7s"}}
+    async with child(config) as proxy:
+        proxy.configure(**sections)
+        proxy.process.send_signal(signal.SIGHUP)
+        told = {(await proxy.logged("takes effect at the next start"))["key"] for _ in range(2)}
+        await proxy.logged("reloaded")
+        assert told == {"log.format", "cache.max_variants"}
+        shown = await proxy.admin("/admin/config")
+        assert shown["log"] == {"level": "debug", "format": "json"}
+        assert (shown["cache"]["max_variants"], shown["cache"]["negative_ttl"]) == (64, "7s")
 
 
 async def test_sigterm_ends_a_tunnel_after_the_drain_timeout(config: Path) -> None:

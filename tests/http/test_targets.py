@@ -351,6 +351,13 @@ def test_gateway_form_without_an_authority(request_target: str) -> None:
         parse_gateway(request_target)
 
 
+@pytest.mark.parametrize("request_target", ["/https", "/https/", "/https//x", "/https?x"])
+def test_gateway_form_without_a_host_says_how_to_write_it(request_target: str) -> None:
+    with pytest.raises(MalformedTarget) as caught:
+        parse_gateway(request_target)
+    assert caught.value.detail == "Write the host after the scheme: /https/HOST/PATH."
+
+
 @pytest.mark.parametrize(
     ("uri", "authority", "origin", "request_target", "canonical_uri", "gateway"),
     [
@@ -531,7 +538,7 @@ def test_targets_round_trip(uri: str) -> None:
     try:
         target = parse_target(uri)
     except MalformedTarget as malformed:
-        assert malformed.detail == "dot segment in the path"
+        assert malformed.detail == "The path has a dot segment: write it without . and .. segments."
         return
     assert parse_target(target.uri) == target
     assert parse_gateway(gateway_form(target)) == target

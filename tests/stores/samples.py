@@ -125,6 +125,9 @@ class StoreSimulator:
         if self.error is not None:
             raise self.error
 
+    async def open(self) -> None:
+        await self._called("open")
+
     async def find(self, key: str, request: Fields) -> tuple[StoredResponse, ...]:
         found = await self.variants(key)
         return tuple(s for s in found if s.selecting == selecting_values(s.vary, request))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.stores.breaker import Breaker, Refused
+from proxy.stores.breaker import Breaker, NotYet
 
 
 def after(events: str) -> Breaker:
@@ -15,7 +15,7 @@ def after(events: str) -> Breaker:
             breaker = breaker.succeeded()
         else:
             allowed = breaker.allow(now)
-            breaker = breaker if isinstance(allowed, Refused) else allowed
+            breaker = breaker if isinstance(allowed, NotYet) else allowed
     return breaker
 
 
@@ -38,7 +38,21 @@ def after(events: str) -> Breaker:
 )
 def test_allow(events: str, now: float, refused: float | None) -> None:
     allowed = after(events).allow(now)
-    assert (allowed.seconds if isinstance(allowed, Refused) else None) == refused
+    assert (allowed.seconds if isinstance(allowed, NotYet) else None) == refused
+
+
+@pytest.mark.parametrize(
+    ("events", "pause"),
+    [
+        pytest.param("", 5, id="new"),
+        pytest.param("x", 5, id="one failure"),
+        pytest.param("xxx", 5, id="open already"),
+        pytest.param("xxxpppppx", 10, id="a probe has failed already"),
+    ],
+)
+def test_one_failure_without_doubt_opens(events: str, pause: float) -> None:
+    breaker = after(events).tripped(float(len(events)))
+    assert breaker.is_open and breaker.pause == pause
 
 
 def test_pauses_double_to_half_a_minute() -> None:

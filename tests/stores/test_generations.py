@@ -25,7 +25,7 @@ from proxy.caching.generations import (
 from proxy.caching.stored import MAX_KEEP
 from proxy.ports import Generations, StoreUnavailable
 from proxy.stores import generations as module
-from proxy.stores.generations import MemoryGenerations, SqliteGenerations
+from proxy.stores.generations import MemoryGenerations, SqliteGenerations, read_generations
 from tests.stores.samples import START, URI, response
 
 opened: list[SqliteGenerations] = []
@@ -194,6 +194,7 @@ def test_lost_marks_purge_everything(
     assert standing(response(generation=again.latest), again.marks) == Valid()
     assert (tmp_path / "marks.db.damaged").exists() == is_set_aside
     assert len(caplog.records) == is_set_aside
+    assert (f"set aside as {tmp_path / 'marks.db.damaged'}" in caplog.text) == is_set_aside
     again.close()
     third = on_file(tmp_path, START + 120)
     assert standing(response(generation=stored_since), third.marks) == Purged(EVERYTHING)
@@ -228,6 +229,45 @@ def test_a_file_that_cannot_be_opened_purges_and_is_tried_again(
     assert set(on_file(tmp_path / "var", START + 4).marks) == expected
 
 
+def test_it_recovers_by_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "var").write_text("in the way")
+    generations = on_file(tmp_path / "var")
+    assert generations.degraded == ("purge-marks-unavailable",)
+    assert f"purge marks cannot be kept in {tmp_path / 'var' / 'marks.db'}" in caplog.text
+    generations.retry(START + 1)
+    assert generations.degraded
+    (tmp_path / "var").unlink()
+    generations.retry(START + 2)
+    generations.retry(START + 3)
+    assert generations.degraded == () and list(generations.marks) == [EVERYTHING]
+    generations.close()
+    assert list(on_file(tmp_path / "var", START + 4).marks) == [EVERYTHING]
+
+
+def test_marks_in_memory_are_never_degraded() -> None:
+    generations = MemoryGenerations()
+    generations.retry(START)
+    assert generations.degraded == () and generations.latest == 0
+
+
+def emptied_of_tables(marks: Path) -> None:
+    marks.unlink()
+    sqlite3.connect(marks).close()
+
+
+@pytest.mark.parametrize("loss", [None, Path.unlink, damaged, of_another_schema, emptied_of_tables])
+def test_reading_marks_tells_what_a_start_would_find(tmp_path: Path, loss: Callable[[Path], None] | None) -> None:
+    first = on_file(tmp_path)
+    first.mark((uri_scope(URI),), START, soft=False)
+    first.close()
+    if loss is not None:
+        loss(tmp_path / "marks.db")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    read = read_generations(tmp_path / "marks.db", START + 60)
+    assert list(read.marks) == [uri_scope(URI) if loss is None else EVERYTHING]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_what_is_no_file_is_not_set_aside(tmp_path: Path) -> None:
     (tmp_path / "marks.db").mkdir()
     generations = on_file(tmp_path)
@@ -252,8 +292,12 @@ def test_a_mark_that_cannot_be_written_says_so_and_holds(tmp_path: Path, monkeyp
     lock.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="OperationalError"):
         generations.mark(("a",), START, soft=False)
+    assert generations.degraded
     lock.close()
     assert "a" in generations.marks
+    generations.retry(START + 1)
+    generations.close()
+    assert list(on_file(tmp_path, START + 2).marks) == ["a"], "written down when the file is back"
 
 
 MARK_AND_WAIT = """

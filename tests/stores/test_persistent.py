@@ -16,7 +16,7 @@ import pytest
 from proxy.http.fields import Fields
 from proxy.ports import StoreUnavailable
 from proxy.stores.index import VariantIndex, digest_of, parse_index, to_text
-from proxy.stores.persistent import Persistent, open_sqlite
+from proxy.stores.persistent import Persistent, open_snapshot, open_sqlite
 from tests.stores.samples import NO_FIELDS, START, Clock, bodies, response, speaking, variant
 
 
@@ -175,6 +175,41 @@ async def test_a_damaged_file_is_set_aside(database: Database, caplog: pytest.Lo
     await store.put("k", response())
     assert await store.find("k", NO_FIELDS) == (response(),)
     assert database.path.with_name("cache.db.damaged").exists()
+
+
+async def test_opening_replaces_what_is_damaged(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    database.path.parent.mkdir()
+    database.path.write_bytes(b"not a database" * 1000)
+    await database.store.open()
+    assert f"set aside as {database.path}.damaged" in caplog.text
+    assert await database.store.find("k", NO_FIELDS) == ()
+
+
+async def test_opening_what_cannot_be_opened_names_it(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    database.path.mkdir(parents=True)
+    with pytest.raises(StoreUnavailable):
+        await database.store.open()
+    assert f"cannot be opened at {database.path} (OperationalError)" in caplog.text
+
+
+async def test_a_snapshot_is_what_the_file_holds_and_changes_nothing(database: Database) -> None:
+    for stored in (response(b"plain"), variant("en")):
+        await database.store.put("k", stored)
+    snapshot = open_snapshot(database.path, 64, database.clock)
+    database.clock.now += 3000
+    assert bodies(await snapshot.find("k", speaking("en"))) == [b"plain", b"en"]
+    await snapshot.remove("k")
+    assert await snapshot.find("k", speaking("en")) == ()
+    await snapshot.close()
+    assert bodies(await database.store.find("k", speaking("en"))) == [b"plain", b"en"]
+
+
+async def test_there_is_no_snapshot_of_what_is_no_database(database: Database) -> None:
+    database.path.parent.mkdir()
+    database.path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(sqlite3.DatabaseError):
+        open_snapshot(database.path, 64, database.clock)
+    assert [path.name for path in database.path.parent.iterdir()] == [database.path.name]
 
 
 async def test_a_file_of_something_else_is_set_aside(database: Database) -> None:

@@ -302,7 +302,32 @@ async def test_close_takes_a_failure_to_close(tiers: Tiers) -> None:
     await tiers.tiered.close()
 
 
+async def test_a_store_that_cannot_be_used_shows_at_once_and_recovers(tiers: Tiers) -> None:
+    tiers.store.error = UNAVAILABLE
+    await tiers.tiered.probe()
+    assert tiers.tiered.degraded == ("store-unavailable",)
+    await tiers.tiered.probe()
+    assert tiers.store.calls == ["open"], "its pause holds for probes too"
+    tiers.store.error = None
+    tiers.clock.now += 6
+    await tiers.tiered.probe()
+    assert tiers.tiered.degraded == ()
+
+
+async def test_close_takes_no_longer_than_told(tiers: Tiers) -> None:
+    tiers.store.gate.clear()
+    tiers.tiered.put("k", response())
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await tiers.tiered.close(0.05)
+    assert loop.time() - began < 0.5 and tiers.store.is_closed
+
+
 async def test_without_a_store() -> None:
+    alone = Tiers()
+    alone.tiered = Tiered(alone.memory, None, alone.generations, alone.observer, alone.clock, TIMEOUT)
+    await alone.tiered.probe()
+    assert alone.tiered.degraded == ()
     tiers = Tiered(
         Memory(1000_000, 8, lambda reason, count: None), None, MemoryGenerations(), Observations(), Clock(), 0.1
     )

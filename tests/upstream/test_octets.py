@@ -173,13 +173,13 @@ async def test_large_heads_pass(lines: tuple[bytes, ...]) -> None:
 TOO_LARGE = {
     "a field of 70 KiB": (
         (b"A: " + b"a" * 70 * 1024,),
-        "a field or the reason phrase is longer than the limit of 65536 bytes",
+        "A field or the reason phrase of the response is longer than 65536 bytes (upstream.max_header).",
     ),
     "70 KiB of fields": (
         (b"A: " + b"a" * 35 * 1024, b"B: " + b"b" * 35 * 1024),
-        "the head is longer than the limit of 65536 bytes",
+        "The head of the response is longer than 65536 bytes (upstream.max_header).",
     ),
-    "300 fields": (tuple(b"X-%d: y" % number for number in range(300)), "more than 256 fields"),
+    "300 fields": (tuple(b"X-%d: y" % number for number in range(300)), "The response has more than 256 fields."),
 }
 
 

@@ -45,15 +45,19 @@ async def test_trusted(authority: Authority, limits: UpstreamLimits, host: str) 
         assert f"\r\nHost: {host}:{origin.port}\r\n".encode() in origin.requests[0]
 
 
+UNKNOWN = (
+    "certificate comes from an unknown authority. "
+    "Name the authority that the proxy shall trust in upstream.ca_file."
+)
 UNTRUSTED: dict[str, tuple[Callable[[Authority], ssl.SSLContext], str, str]] = {
-    "expired": (lambda ca: ca.server("127.0.0.1", not_after=PAST), "127.0.0.1", "certificate has expired"),
-    "another host": (lambda ca: ca.server("example.org"), "example.com", "certificate is for another host"),
-    "another address": (lambda ca: ca.server("10.0.0.1"), "127.0.0.1", "certificate is for another host"),
-    "the host connected to": (lambda ca: ca.server("127.0.0.1"), "example.com", "certificate is for another host"),
+    "expired": (lambda ca: ca.server("127.0.0.1", not_after=PAST), "127.0.0.1", "certificate has expired."),
+    "another host": (lambda ca: ca.server("example.org"), "example.com", "certificate is for another host."),
+    "another address": (lambda ca: ca.server("10.0.0.1"), "127.0.0.1", "certificate is for another host."),
+    "the host connected to": (lambda ca: ca.server("127.0.0.1"), "example.com", "certificate is for another host."),
     "unknown authority": (
         lambda _: Authority().server("127.0.0.1"),
         "127.0.0.1",
-        "certificate comes from an unknown authority",
+        UNKNOWN,
     ),
 }
 
@@ -68,14 +72,14 @@ async def test_untrusted(
 ) -> None:
     async with ScriptedOrigin([OK], tls=server(authority)) as origin, client(limits) as upstream:
         request = request_to(origin, scheme="https", host=host)
-        assert await failure(upstream, request) == ("origin-unreachable", f"TLS {detail}")
+        assert await failure(upstream, request) == ("origin-unreachable", f"The origin's TLS {detail}")
         assert origin.requests == []
 
 
 async def test_the_system_trusts_others(authority: Authority) -> None:
     async with ScriptedOrigin([OK], tls=authority.server("127.0.0.1")) as origin, client() as upstream:
         fault, detail = await failure(upstream, request_to(origin, scheme="https"))
-        assert (fault, detail) == ("origin-unreachable", "TLS certificate comes from an unknown authority")
+        assert (fault, detail) == ("origin-unreachable", f"The origin's TLS {UNKNOWN}")
 
 
 async def test_no_tls_there(limits: UpstreamLimits) -> None:
@@ -86,7 +90,10 @@ async def test_no_tls_there(limits: UpstreamLimits) -> None:
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server, client(limits) as upstream:
         port = server.sockets[0].getsockname()[1]
         request = Request("GET", Target("https", "127.0.0.1", port, "/", None), Fields())
-        assert await failure(upstream, request) == ("origin-unreachable", "TLS handshake failed")
+        assert await failure(upstream, request) == (
+            "origin-unreachable",
+            "The TLS handshake with the origin failed.",
+        )
 
 
 async def test_unusable_ca_file(tmp_path: Path) -> None:

@@ -242,9 +242,13 @@ async def test_connect_failures() -> None:
     limits = UpstreamLimits(connect_to=(ConnectTo("example.com", 443, "127.0.0.1", port),))
     async with client(limits) as upstream:
         for host, number, detail in (
-            ("127.0.0.1", port, "connection refused"),
-            ("example.com", 443, "connection refused"),
-            ("host.invalid", 443, "host name does not resolve"),
+            ("127.0.0.1", port, "The origin refused the connection: nothing listens on its port."),
+            ("example.com", 443, "The origin refused the connection: nothing listens on its port."),
+            (
+                "host.invalid",
+                443,
+                "The origin's host name does not resolve. Check its spelling and the proxy's resolver.",
+            ),
         ):
             with pytest.raises(OriginUnavailable) as caught:
                 await upstream.connect(host, number)

@@ -11,7 +11,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Shared(Generic[K, V]):
+class SingleCalls(Generic[K, V]):
     """Calls under way, by key. A caller that is cancelled leaves the call and the other callers alone."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from proxy.stores.shared import Shared
+from proxy.stores.single import SingleCalls
 from tests.stores.samples import started
 
 
@@ -23,20 +23,20 @@ class Counted:
 
 
 async def test_callers_share_a_call_until_it_ends() -> None:
-    shared: Shared[str, int] = Shared()
+    calls: SingleCalls[str, int] = SingleCalls()
     work = Counted()
-    callers = [started(shared.call(key, work)) for key in ("a", "a", "b")]
+    callers = [started(calls.call(key, work)) for key in ("a", "a", "b")]
     await asyncio.sleep(0.001)
     assert work.calls == 2
     work.gate.set()
     assert await asyncio.gather(*callers) == [2, 2, 2]
-    assert await shared.call("a", work) == 3
+    assert await calls.call("a", work) == 3
 
 
 async def test_a_cancelled_caller_leaves_the_others_alone() -> None:
-    shared: Shared[str, int] = Shared()
+    calls: SingleCalls[str, int] = SingleCalls()
     work = Counted()
-    first, second = (started(shared.call("a", work)) for _ in range(2))
+    first, second = (started(calls.call("a", work)) for _ in range(2))
     await asyncio.sleep(0.001)
     first.cancel()
     await asyncio.wait({first})
@@ -45,21 +45,21 @@ async def test_a_cancelled_caller_leaves_the_others_alone() -> None:
 
 
 async def test_errors_reach_every_caller_and_are_not_kept() -> None:
-    shared: Shared[str, int] = Shared()
+    calls: SingleCalls[str, int] = SingleCalls()
     work = Counted(KeyError("x"))
     work.gate.set()
-    results = await asyncio.gather(*(shared.call("a", work) for _ in range(2)), return_exceptions=True)
+    results = await asyncio.gather(*(calls.call("a", work) for _ in range(2)), return_exceptions=True)
     assert [type(result) for result in results] == [KeyError, KeyError]
     with pytest.raises(KeyError):
-        await shared.call("a", work)
+        await calls.call("a", work)
     assert work.calls == 2
 
 
 async def test_a_cancelled_call_is_cancelled_for_its_callers() -> None:
-    shared: Shared[str, int] = Shared()
+    calls: SingleCalls[str, int] = SingleCalls()
 
     async def cancelled() -> int:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await shared.call("a", cancelled)
+        await calls.call("a", cancelled)
