@@ -119,7 +119,7 @@ class Metrics:
         self._requests = self._counter("requests", _REQUESTS, "outcome", "class", "code")
         self._duration = self._histogram("request_duration_seconds", _DURATION, "outcome")
         self._upstream = self._counter("upstream_requests", _UPSTREAM, "reason", "result")
-        self._upstream_seconds = self._histogram("upstream_duration_seconds", _UPSTREAM_SECONDS, "reason")
+        self._upstream_seconds = self._histogram("upstream_duration_seconds", _UPSTREAM_SECONDS, "reason", "result")
         self._collapsed = self._counter("collapsed_requests", "Requests that waited for another request's fill.")
         self._refreshed = self._counter("background_refresh", _REFRESHED, "result")
         self._evictions = self._counter("cache_evictions", _EVICTIONS, "tier", "reason")
@@ -147,7 +147,7 @@ class Metrics:
     def upstream(self, reason: str, result: str, seconds: float) -> None:
         """A request to an origin ended."""
         self._upstream.labels(reason, result).inc()
-        self._upstream_seconds.labels(reason).observe(seconds)
+        self._upstream_seconds.labels(reason, result).observe(seconds)
 
     def collapsed(self) -> None:
         """A request waited for another's fill."""

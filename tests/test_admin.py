@@ -50,7 +50,7 @@ class Noting:
         self._note(("explain", scope_name(ByUri(uri))))
         return {"url": uri, "variants": []}
 
-    def entries(self, host: str | None, limit: int) -> list[dict[str, object]]:
+    async def entries(self, host: str | None, limit: int) -> list[dict[str, object]]:
         self._note(("entries", host and scope_name(ByHost(host)), limit))
         return [{"url": "https://example.com/x"}]
 
@@ -474,8 +474,9 @@ NAMES = {
 async def test_a_name_that_was_made_to_point_here(bound: str, name: str | None, enters: bool) -> None:
     async with served(host=bound, token=TOKEN) as port:
         host = "" if name is None else f"\r\nHost: {name}"
-        answer = await port.send(f"GET /healthz HTTP/1.0{host}")
+        answer = await port.send(f"GET /version HTTP/1.0{host}\r\nAuthorization: Bearer {TOKEN}")
         assert answer.status == (200 if enters else 403), answer
+        assert (await port.send(f"GET /healthz HTTP/1.0{host}")).status == 200, "probes come under any name"
 
 
 # Method, fields that a browser adds: may it enter? The port is filled in.

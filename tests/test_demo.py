@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from proxy import demo
+from proxy.cli.terminal import may_colour
 from proxy.demo.agent import Answer
 from proxy.demo.origin import LocalOrigin
-from proxy.demo.screen import Screen, may_colour
+from proxy.demo.screen import Screen
 from proxy.demo.stage import Stage
 from proxy.demo.steps import STEPS, Step, cold_fetch, only_if_cached
 
@@ -109,8 +110,8 @@ def test_a_step_that_does_not_do_what_it_says(
     assert demo.main(keep=False) == 1
     told = capsys.readouterr().out
     _, one, two, three = re.split("^STEP", told, flags=re.MULTILINE)
-    assert re.match(r"  1  broken +manifest +proxy 502 .* ms\n +expected  200 with the manifest", one), told
-    assert "came      502, cache-status: discovery-proxy; fwd=uri-miss; detail=origin-unreachable" in one
+    assert re.match(r"  1  broken +manifest +proxy 504 .* ms\n +expected  200 with the manifest", one), told
+    assert "came      504, cache-status: discovery-proxy; fwd=uri-miss; detail=origin-unreachable" in one
     assert re.match(r"  2  odd .* ms\n +expected  .*\n +came      KeyError: 'surprise'; the last answer", two), told
     assert re.match(r"  3  good .* ms\n\n1 of 3 steps did what they say", three), told
 

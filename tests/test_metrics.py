@@ -92,7 +92,7 @@ def test_what_the_port_tells() -> None:
     observer.store_error("l2", "put")
     observer.evicted("l1", "capacity", 7)
     assert value(metrics, "upstream_requests_total", reason="miss", result="200") == 1
-    assert value(metrics, "upstream_duration_seconds_bucket", reason="miss", le="0.25") == 1
+    assert value(metrics, "upstream_duration_seconds_bucket", reason="miss", result="200", le="0.25") == 1
     assert value(metrics, "collapsed_requests_total") == 1
     assert value(metrics, "background_refresh_total", result="failed") == 1
     assert value(metrics, "store_op_seconds_bucket", tier="l2", op="find", le="0.00025") == 1

@@ -93,7 +93,7 @@ class _Pages:
     async def entries(self, request: web.Request) -> web.Response:
         query = _query(request, "host", "limit")
         limit = _parse_limit(query.get("limit", str(_DEFAULT_LIMIT)))
-        return web.json_response({"entries": self.control().entries(query.get("host"), limit)})
+        return web.json_response({"entries": await self.control().entries(query.get("host"), limit)})
 
     async def explain(self, request: web.Request) -> web.Response:
         query = _query(request, "url")

@@ -69,7 +69,7 @@ def guard(settings: Callable[[], Settings]) -> Middleware:
     @web.middleware
     async def enter(request: web.Request, handler: Handler) -> web.StreamResponse:
         admin = settings().admin
-        if not _is_own_name(request, admin.host):
+        if not _is_open(request) and not _is_own_name(request, admin.host):
             raise BadOrder(_forbidden("The Host field is no name of this admin port: use its address."))
         if not _is_same_origin(request):
             raise BadOrder(_forbidden("Not for pages of another origin."))

@@ -69,8 +69,12 @@ def softly(scope: str) -> str:
 
 def scopes(uri: str, tags: tuple[str, ...]) -> tuple[str, ...]:
     """Every scope that a response of the target URI `uri` with `tags` falls under."""
-    origin = "/".join(uri.split("/", 3)[:3])
-    return (EVERYTHING, uri_scope(uri), *_host_scopes(origin), *map(tag_scope, tags))
+    return (EVERYTHING, uri_scope(uri), *host_scopes(uri), *map(tag_scope, tags))
+
+
+def host_scopes(uri: str) -> tuple[str, str]:
+    """The scopes of its host: with every port, and with its own."""
+    return _host_scopes("/".join(uri.split("/", 3)[:3]))
 
 
 @lru_cache(maxsize=4096)

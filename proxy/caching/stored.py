@@ -16,6 +16,7 @@ from typing import Any
 
 from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
 from proxy.http.fields import Fields
+from proxy.http.targets import parse_target
 
 # A record of another format is a miss, never an error: a cache may forget.
 RECORD_FORMAT = 1
@@ -138,11 +139,17 @@ def to_record(stored: StoredResponse) -> str:
 
 
 def parse_record(text: str, body: bytes) -> StoredResponse | None:
-    """The stored response of a record; None when the record is foreign, damaged or not of this body."""
+    """The stored response of a record; None when the record is foreign, damaged or not of this body.
+
+    Purge scopes are derived from the URI, so one without a usable URI could not be purged: None, too.
+    """
     try:
         record = json.loads(text)
         is_ours = record["format"] == RECORD_FORMAT and record["length"] == len(body)
-        return _from_record(record, body) if is_ours else None
+        if not is_ours:
+            return None
+        parse_target(record["uri"])
+        return _from_record(record, body)
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
         return None
 

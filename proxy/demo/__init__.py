@@ -16,8 +16,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from proxy.cli.terminal import may_colour
 from proxy.demo.process import CannotStart
-from proxy.demo.screen import Screen, may_colour
+from proxy.demo.screen import Screen
 from proxy.demo.steps import STEPS
 from proxy.demo.walk import walk
 

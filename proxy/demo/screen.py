@@ -19,11 +19,6 @@ _EXPENDABLE: Final = ("fwd-status", "ttl", "fwd", "hit")
 _CLEAR: Final = "\r\x1b[K"
 
 
-def may_colour(stream: TextIO) -> bool:
-    """Whether colours are welcome there (NO_COLOR)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 class Screen:
     """Writes to `stream`; on a terminal also what is being waited for, on a line that goes away."""
 

@@ -10,6 +10,7 @@ from proxy.caching.directives import parse_request_directives
 from proxy.caching.generations import (
     EVERYTHING,
     host_scope,
+    host_scopes,
     scopes,
     tag_scope,
     uri_scope,
@@ -51,6 +52,8 @@ class Everything:
     """The whole cache."""
 
 
+# Keys of the persistent store listed at once, for an operator's question about a host or everything.
+_ALL_KEYS = 1_000_000
 # Stored responses looked at between two turns of the loop: about a millisecond.
 _AT_ONCE = 64
 
@@ -73,17 +76,24 @@ class Control:
     async def purge(self, scope: Scope, *, soft: bool) -> int:
         """Mark `scope` purged: exact and durable when this returns, whatever is in which tier.
 
-        The count is of what is known to be affected: in memory, and for one URI in the store too.
+        The count is of what is known to be affected; by tag, of what is in memory.
         """
         name = scope_name(scope)
         if isinstance(scope, ByUri):
             return await self._purge_uri(parse_target(scope.uri).uri, name, soft=soft)
         affected = await self._under(name)
+        elsewhere = 0 if isinstance(scope, ByTag) else await self._only_stored(scope, affected)
         self._generations.mark((name,), self._clock(), soft=soft)
         async for stored in _in_turns([] if soft else affected):
             # Reading applies the marks: what was purged leaves memory.
             self._store.peek(stored.uri)
-        return len(affected)
+        return len(affected) + elsewhere
+
+    async def _only_stored(self, scope: ByHost | Everything, in_memory: list[StoredResponse]) -> int:
+        """How many more target URIs only the persistent store holds."""
+        host = scope_name(scope) if isinstance(scope, ByHost) else None
+        known = {stored.uri for stored in in_memory}
+        return sum(uri not in known for uri in await self._store.keys(host, _ALL_KEYS))
 
     async def _purge_uri(self, uri: str, name: str, *, soft: bool) -> int:
         purged = await self._store.count(uri)
@@ -105,9 +115,22 @@ class Control:
         return self._refresh(target, stored)
 
     async def refresh_host(self, authority: str) -> int:
-        """Refresh everything of a host that memory holds; how many refreshes began."""
-        held = await self._under(host_scope(_canonical_authority(authority)))
+        """Refresh everything of a host that either tier holds; how many refreshes began."""
+        held = [stored async for stored in self._of_host(authority)]
         return sum(self._refresh(parse_target(stored.uri), stored) for stored in held)
+
+    async def _of_host(self, authority: str | None) -> AsyncIterator[StoredResponse]:
+        """What either tier holds of a host, or of all: memory first."""
+        name = None if authority is None else host_scope(_canonical_authority(authority))
+        seen: set[str] = set()
+        async for stored in _in_turns(stored for _, stored in self._store.entries()):
+            if name is None or name in host_scopes(stored.uri):
+                seen.add(stored.uri)
+                yield stored
+        for uri in await self._store.keys(name, _ALL_KEYS):
+            if uri not in seen:
+                for stored in await self._store.variants(uri):
+                    yield stored
 
     def _refresh(self, target: Target, stored: StoredResponse | None) -> bool:
         names = () if stored is None else zip(stored.vary, stored.selecting, strict=True)
@@ -138,16 +161,13 @@ class Control:
         told["hold_off"] = None if held_off is None else {"failures": held_off.failures, "until": held_off.until}
         return told
 
-    def entries(self, host: str | None, limit: int) -> list[dict[str, object]]:
-        """What memory holds, at most `limit` stored responses, of one host or of all."""
-        now = self._clock()
-        name = None if host is None else host_scope(_canonical_authority(host))
+    async def entries(self, host: str | None, limit: int) -> list[dict[str, object]]:
+        """What is stored, at most `limit` responses, of one host or of all; what is in memory comes first."""
         listed: list[dict[str, object]] = []
-        for _, stored in self._store.entries():
-            if name is None or name in scopes(stored.uri, ()):
-                listed.append(summary(stored, now))
-                if len(listed) >= limit:
-                    break
+        async for stored in self._of_host(host):
+            listed.append(summary(stored, self._clock()))
+            if len(listed) >= limit:
+                break
         return listed
 
 

@@ -130,6 +130,8 @@ def _members(request: _Request) -> dict[str, object]:
         "cache_status": outcome.cache_status,
         "age": outcome.age,
         "ttl": outcome.ttl,
+        "trust": outcome.trust,
+        "variant": outcome.variant,
         "detail": outcome.detail,
         "upstream_ms": None if upstream is None else round(upstream * 1000, 3),
         "total_ms": round(request.seconds * 1000, 3),

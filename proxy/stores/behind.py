@@ -71,11 +71,14 @@ class Writes:
 class WriteBehind:
     """The queue before the persistent store and the one task that empties it. `seconds` bound one write."""
 
-    def __init__(self, store: VariantStore, guard: Guard, observer: Observer, seconds: float) -> None:
+    def __init__(
+        self, store: VariantStore, guard: Guard, observer: Observer, seconds: float, max_variants: int
+    ) -> None:
         self._store = store
         self._guard = guard
         self._observer = observer
         self._seconds = seconds
+        self._max_variants = max_variants
         self._waiting: OrderedDict[str, Writes] = OrderedDict()
         self._waiting_bytes = 0
         self._under_way: tuple[str, Writes] | None = None
@@ -144,6 +147,9 @@ class WriteBehind:
         return writes
 
     def _enqueue(self, key: str, writes: Writes) -> None:
+        # More variants than the store keeps would only be dropped there, and be looked up until then.
+        while len(writes.puts) > self._max_variants:
+            writes.puts.pop(next(iter(writes.puts)))
         self._waiting[key] = writes
         self._waiting_bytes += writes.cost
         while self._waiting_bytes > MAX_WAITING_BYTES and len(self._waiting) > 1:

@@ -44,7 +44,7 @@ class Memory:
 
     def __init__(self, max_bytes: int, max_variants: int, evicted: Callable[[str, int], None]) -> None:
         self._max_bytes = max_bytes
-        self._max_variants = max_variants
+        self.max_variants = max_variants
         self._evicted = evicted
         self._variants: OrderedDict[str, tuple[StoredResponse, ...]] = OrderedDict()
         self._costs: dict[str, tuple[int, ...]] = {}
@@ -83,7 +83,7 @@ class Memory:
             held.append((stored, cost))
         else:
             self._evicted(Eviction.CAPACITY, 1)
-        if len(held) > self._max_variants:
+        if len(held) > self.max_variants:
             held.remove(min(held, key=lambda pair: pair[0].born))
             self._evicted(Eviction.VARIANTS, 1)
         self._hold(key, held)

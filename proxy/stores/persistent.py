@@ -21,8 +21,8 @@ from hishel import AsyncBaseStorage, AsyncSqliteStorage, Entry, Headers, Request
 
 from proxy.caching.stored import StoredResponse, parse_record, to_record
 from proxy.http.fields import Fields
-from proxy.http.targets import MalformedTarget, parse_target
 from proxy.ports import Clock
+from proxy.stores.catalogue import Catalogue
 from proxy.stores.faults import StoreDamaged, faults_raised, take_over_storage_log
 from proxy.stores.files import open_read_only, set_aside
 from proxy.stores.index import VariantIndex, digest_of, parse_index, to_text
@@ -53,8 +53,11 @@ class _Primary:
 class Persistent:
     """A store on a hishel storage, opened at the first call and again after it failed to open or was damaged."""
 
-    def __init__(self, open_storage: OpenStorage, max_variants: int, clock: Clock) -> None:
+    def __init__(
+        self, open_storage: OpenStorage, max_variants: int, clock: Clock, catalogue: Catalogue | None = None
+    ) -> None:
         self._open_storage = open_storage
+        self._catalogue = catalogue
         self._max_variants = max_variants
         self._clock = clock
         self._storage: AsyncBaseStorage | None = None
@@ -98,6 +101,12 @@ class Persistent:
             await _publish(storage, place, RECORD, to_record(stored), stored.body, seconds)
             if place != key:
                 await self._list_variant(storage, key, stored, seconds)
+        if self._catalogue is not None:
+            self._catalogue.add(key, stored.uri, stored.keep_until)
+
+    async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
+        """At most `limit` keys, of a host scope or of all; none where no catalogue is kept."""
+        return () if self._catalogue is None else self._catalogue.keys(host, limit, self._clock())
 
     async def remove(self, key: str) -> int:
         """Remove every variant under `key`; how many there were. Raises StoreUnavailable."""
@@ -107,6 +116,8 @@ class Persistent:
             # The index goes last: after a crash the rest can still be found.
             counts = [await _clear(storage, place) for place in places]
             await _clear(storage, key)
+            if self._catalogue is not None:
+                self._catalogue.forget(key)
             return sum(map(bool, counts)) + (primary.stored is not None)
 
     async def discard(self, key: str, stored: StoredResponse) -> None:
@@ -121,6 +132,8 @@ class Persistent:
             if storage is not None:
                 with faults_raised():
                     await storage.close()
+        if self._catalogue is not None:
+            self._catalogue.close()
 
     @asynccontextmanager
     async def _in_use(self) -> AsyncIterator[AsyncBaseStorage]:
@@ -177,7 +190,8 @@ class Persistent:
 
 def open_sqlite(path: Path, max_variants: int, clock: Clock) -> Persistent:
     """A store in the SQLite file `path`, made with its folder when first used."""
-    return Persistent(partial(_sqlite, path), max_variants, clock)
+    catalogue = Catalogue(path.with_name(path.name + ".keys"))
+    return Persistent(partial(_sqlite, path), max_variants, clock, catalogue)
 
 
 async def _sqlite(path: Path, is_damaged: bool) -> AsyncBaseStorage:
@@ -218,15 +232,6 @@ def _place(key: str, stored: StoredResponse) -> str:
     return _variant_key(key, digest_of(variant_of(stored))) if stored.vary else key
 
 
-def _parse_stored(text: str, body: bytes) -> StoredResponse | None:
-    stored = parse_record(text, body)
-    try:
-        # Purge scopes are derived from the URI: a response without a usable one could not be purged.
-        return stored if stored is not None and parse_target(stored.uri) else None
-    except MalformedTarget:
-        return None
-
-
 def _newest(records: Iterable[StoredResponse]) -> StoredResponse | None:
     """More than one is there only when removing the older failed."""
     return max(records, key=lambda stored: stored.exchange.response_time, default=None)
@@ -248,7 +253,7 @@ async def _records(storage: AsyncBaseStorage, entries: Iterable[Entry]) -> list[
     records = []
     for entry in entries:
         body = await _body(entry)
-        stored = None if body is None else _parse_stored(entry.request.headers[RECORD], body)
+        stored = None if body is None else parse_record(entry.request.headers[RECORD], body)
         if stored is None:
             await storage.remove_entry(entry.id)
         else:

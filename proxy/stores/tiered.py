@@ -34,10 +34,17 @@ _WRITING_SHARE = 0.8
 class _Behind:
     """The persistent tier: the store with its guard, its queue and the look-ups under way."""
 
-    def __init__(self, store: VariantStore, observer: Observer, clock: Clock, operation_timeout: float) -> None:
+    def __init__(
+        self,
+        store: VariantStore,
+        observer: Observer,
+        clock: Clock,
+        operation_timeout: float,
+        max_variants: int,
+    ) -> None:
         self.store = store
         self.guard = Guard(observer, clock)
-        self.writes = WriteBehind(store, self.guard, observer, operation_timeout * WRITE_PATIENCE)
+        self.writes = WriteBehind(store, self.guard, observer, operation_timeout * WRITE_PATIENCE, max_variants)
         self.timeout = operation_timeout
         self._lookups: SingleCalls[tuple[str, Fields], tuple[StoredResponse, ...]] = SingleCalls()
         self._removals = 0
@@ -65,6 +72,11 @@ class _Behind:
         with suppress(StoreUnavailable):
             found = await self.guard.call("variants", self.timeout, self.store.variants, key)
         return self.writes.applied(key, found)
+
+    async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
+        with suppress(StoreUnavailable):
+            return await self.guard.call("keys", self.timeout, self.store.keys, host, limit)
+        return ()
 
     async def may_hold(self, key: str) -> bool:
         try:
@@ -107,7 +119,9 @@ class Tiered:
         self._generations = generations
         self._observer = observer
         self._clock = clock
-        self._behind = None if store is None else _Behind(store, observer, clock, operation_timeout)
+        self._behind = (
+            None if store is None else _Behind(store, observer, clock, operation_timeout, memory.max_variants)
+        )
 
     def peek(self, key: str) -> tuple[StoredResponse, ...]:
         """The variants under `key` in memory, newest last, purges applied."""
@@ -153,19 +167,26 @@ class Tiered:
 
     async def count(self, key: str) -> int:
         """How many usable variants either tier holds under `key`."""
-        variants = {variant_of(stored) for stored in self.peek(key)}
-        if self._behind is not None:
-            now = self._clock()
-            behind = await self._behind.variants(key)
-            usable = (stored for stored in behind if stored.keep_until >= now and self._current(stored))
-            variants.update(map(variant_of, usable))
-        return len(variants)
+        return len(await self.variants(key))
 
     async def may_hold(self, key: str) -> bool:
         """Whether either tier holds, or may hold while it cannot be asked, anything under `key`."""
         if self.peek(key):
             return True
         return self._behind is not None and await self._behind.may_hold(key)
+
+    async def variants(self, key: str) -> tuple[StoredResponse, ...]:
+        """Every usable variant under `key` in either tier; nothing is taken into memory."""
+        held = self.peek(key)
+        if self._behind is None:
+            return held
+        now, known = self._clock(), {variant_of(stored) for stored in held}
+        behind = filter(None, map(self._current, await self._behind.variants(key)))
+        return (*(s for s in behind if s.keep_until >= now and variant_of(s) not in known), *held)
+
+    async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
+        """At most `limit` of the keys that the persistent store may hold; none when it cannot be asked."""
+        return () if self._behind is None else await self._behind.keys(host, limit)
 
     def entries(self) -> Iterator[tuple[str, StoredResponse]]:
         """Every key in memory with each of its responses, purges applied."""

@@ -32,6 +32,10 @@ class VariantStore(Store, Protocol):
         """Every variant under `key`, whatever the request, oldest first."""
         ...
 
+    async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
+        """At most `limit` of the keys under which something is, or was lately, held: of a host scope, or of all."""
+        ...
+
     async def discard(self, key: str, stored: StoredResponse) -> None:
         """Remove what is held under `key` for the variant of `stored`."""
         ...

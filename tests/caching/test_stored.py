@@ -113,6 +113,7 @@ DAMAGED = {
     "status-text": changed(status="200"),
     "flag-text": changed(forbids_stale="no"),
     "uri-null": changed(uri=None),
+    "uri-unusable": changed(uri="nonsense"),
     "etag-number": changed(downstream_etag=1),
     **{f"without-{name}": lacking(name) for name in json.loads(to_record(FRESH))},
 }
@@ -135,7 +136,7 @@ SECONDS = st.floats(-1e12, 1e12)
 def responses(draw: st.DrawFn) -> StoredResponse:
     pairs = draw(st.lists(st.tuples(TEXT, st.none() | TEXT), max_size=3))
     return StoredResponse(
-        uri=draw(TEXT),
+        uri=draw(st.sampled_from(("https://example.com/a?b", "http://[::1]:8080/%2f"))),
         status=draw(st.integers(200, 599)),
         reason=draw(TEXT),
         fields=Fields(draw(st.lists(st.tuples(TEXT, TEXT), max_size=4))),

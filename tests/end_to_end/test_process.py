@@ -314,6 +314,8 @@ async def test_explain_without_a_proxy_writes_nothing(
     ):
         assert (await proxy.get(f"/http/127.0.0.1:{origin.port}/")).status == 200
         await until(lambda: stored_rows(folder / "cache.db") == 1)
+        # What the live proxy writes last.
+        await until(lambda: counted(folder / "cache.db.keys", "SELECT count(*) FROM keys") == 1)
         if end is not None:
             proxy.process.send_signal(end)
             await proxy.ended()
@@ -328,9 +330,15 @@ async def test_explain_without_a_proxy_writes_nothing(
 
 
 def stored_rows(database: Path) -> int:
+    return counted(database, "SELECT count(*) FROM entries WHERE chunk_count IS NOT NULL")
+
+
+def counted(database: Path, query: str) -> int:
+    if not database.exists():
+        return 0
     file = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
     try:
-        return int(file.execute("SELECT count(*) FROM entries WHERE chunk_count IS NOT NULL").fetchone()[0])
+        return int(file.execute(query).fetchone()[0])
     except sqlite3.OperationalError:
         return 0
     finally:

@@ -131,7 +131,7 @@ async def test_a_soft_purge_after_a_hard_one_revives_nothing() -> None:
     e = await holding()
     await e.control.purge(Everything(), soft=False)
     await e.control.purge(Everything(), soft=True)
-    assert len(e.control.entries(None, 100)) == 0
+    assert len(await e.control.entries(None, 100)) == 0
 
 
 async def test_refresh_of_a_url() -> None:
@@ -187,10 +187,10 @@ async def test_refresh_of_a_host_takes_every_variant_with_what_selects_it() -> N
 
 async def test_entries() -> None:
     e = await holding()
-    assert [entry["url"] for entry in e.control.entries(None, 100)] == list(PAGES)
-    assert len(e.control.entries(None, 3)) == 3
-    assert [entry["url"] for entry in e.control.entries("example.com:8443", 100)] == [f"{SITE}:8443/a"]
-    [first, *_] = e.control.entries("example.com", 100)
+    assert [entry["url"] for entry in await e.control.entries(None, 100)] == list(PAGES)
+    assert len(await e.control.entries(None, 3)) == 3
+    assert [entry["url"] for entry in await e.control.entries("example.com:8443", 100)] == [f"{SITE}:8443/a"]
+    [first, *_] = await e.control.entries("example.com", 100)
     assert (first["tags"], first["status"], first["ttl"]) == (["red", "blue"], 200, 10)
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from proxy.engine.control import ByTag, ByUri
+from proxy.engine.control import ByHost, ByTag, ByUri, Everything
 from proxy.engine.outcome import Served
 from tests.simulators.engine import SITE, Simulation, engine
 from tests.stores.samples import UNAVAILABLE, StoreSimulator
@@ -86,3 +86,23 @@ async def test_an_unsafe_request_while_the_store_is_out_holds_after_its_return()
     e.clock += 40
     e.origin.respond("/a", max_age=60, body=b"new")
     assert (await e.ask("/a")).body == b"new"
+
+
+@pytest.mark.parametrize("scope", [ByHost("example.com"), Everything()], ids=["host", "all"])
+async def test_a_purge_of_many_counts_what_only_the_store_holds(scope: ByHost | Everything) -> None:
+    e, _ = await restarted()
+    assert await e.control.purge(scope, soft=False) == 1
+    e.origin.fail()
+    assert (await e.ask("/a")).status == 504
+
+
+async def test_an_operator_sees_and_refreshes_what_only_the_store_holds() -> None:
+    e, store = await restarted()
+    assert [entry["url"] for entry in await e.control.entries("example.com", 9)] == [URI]
+    assert await e.control.entries("other.example", 9) == []
+    assert len(e.memory) == 0, "listing takes nothing into memory"
+    assert await e.control.refresh_host("example.com") == 1
+    await e.refreshed()
+    assert len(e.origin.requests) == 2
+    store.error = UNAVAILABLE
+    assert [entry["url"] for entry in await e.control.entries(None, 9)] == [URI], "memory alone"

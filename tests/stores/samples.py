@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
+from proxy.caching.generations import host_scopes
 from proxy.caching.stored import StoredResponse
 from proxy.caching.vary import selecting_values
 from proxy.http.fields import Fields
@@ -136,6 +137,15 @@ class StoreSimulator:
         held = tuple(self.held.get(key, {}).values())
         await self._called("find")
         return held
+
+    async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
+        await self._called("keys")
+        held = (
+            key
+            for key, variants in self.held.items()
+            if host is None or any(host in host_scopes(stored.uri) for stored in variants.values())
+        )
+        return tuple(sorted(held))[:limit]
 
     async def put(self, key: str, stored: StoredResponse) -> None:
         await self._called("put")

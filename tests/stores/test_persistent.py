@@ -57,7 +57,8 @@ async def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 async def test_nothing_is_left_beside_the_file(database: Database) -> None:
     await database.store.put("k", response())
     names = {file.name for file in database.path.parent.iterdir()}
-    assert names <= {"cache.db", "cache.db-wal", "cache.db-shm"}
+    of_sqlite = ("", "-wal", "-shm")
+    assert names <= {f"cache.db{beside}{suffix}" for beside in ("", ".keys") for suffix in of_sqlite}
 
 
 async def test_variants_outlive_the_process(database: Database) -> None:
