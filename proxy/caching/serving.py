@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from proxy.caching.preconditions import NotModified, NotSatisfiable, Selection, Slice
 from proxy.caching.reuse import Forward
@@ -122,6 +123,7 @@ def trust_state(scheme: str) -> str:
     return "origin-tls" if scheme == "https" else "hint"
 
 
+@lru_cache(maxsize=4096)
 def trust_field(scheme: str, checked_at: float) -> tuple[str, str]:
     """Discovery-Trust of an unsigned document, `checked_at` in Unix seconds."""
     state = Token(trust_state(scheme))

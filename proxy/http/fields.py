@@ -78,7 +78,7 @@ class Fields:
     def without(self, names: Iterable[str]) -> Fields:
         """These lines less every line whose name is in `names`."""
         dropped = {name.lower() for name in names}
-        return self.where(lambda name, _: name.lower() not in dropped)
+        return Fields([line for line in self.lines if line[0].lower() not in dropped])
 
     def where(self, keep: Callable[[str, str], bool]) -> Fields:
         """The lines for which `keep(name, value)` holds."""
