@@ -17,6 +17,10 @@ from proxy.caching.generations import host_scopes
 T = TypeVar("T")
 
 _BUSY_SECONDS = 0.1
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, host TEXT NOT NULL, authority TEXT NOT NULL,"
+    " until REAL NOT NULL) WITHOUT ROWID"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -67,12 +71,13 @@ class Catalogue:
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-        file.execute("PRAGMA journal_mode=WAL")
-        file.execute("PRAGMA synchronous=OFF")  # it can be lost
-        file.execute(
-            "CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, host TEXT NOT NULL, authority TEXT NOT NULL,"
-            " until REAL NOT NULL) WITHOUT ROWID"
-        )
+        try:
+            file.execute("PRAGMA journal_mode=WAL")
+            file.execute("PRAGMA synchronous=OFF")  # it can be lost
+            file.execute(_TABLE)
+        except BaseException:
+            file.close()
+            raise
         return file
 
     def _failed(self, error: Exception) -> None:

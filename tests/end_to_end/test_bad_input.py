@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 
@@ -657,8 +658,7 @@ async def test_malformed_request_does_no_harm_to_the_admin_port(proxy: Running, 
         await wire.send(octets.replace(b"{path}", b"/version"))
         wire.writer.write_eof()
         answer = await wire.rest()
-    assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
-    assert not answer.startswith(b"HTTP/1.1 5")
+    assert answer == b"" or re.match(rb"HTTP/[0-9.]+ [124]\d\d ", answer), answer
     assert (await proxy.admin("/version"))["name"] == "discovery-proxy"
 
 

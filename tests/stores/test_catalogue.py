@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,23 @@ NOW = 1_800_000_000.0
 HELD = ("https://a.example/1", "https://a.example/2", "https://a.example:8443/1", "https://b.example/1")
 
 
-def catalogue(folder: Path) -> Catalogue:
-    made = Catalogue(folder / "store.db.keys")
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[str], Catalogue]]:
+    """Opens the catalogue of a store in the folder; every one is closed in the end."""
+    made: list[Catalogue] = []
+
+    def open_one(store: str = "store.db") -> Catalogue:
+        made.append(Catalogue(tmp_path / f"{store}.keys"))
+        return made[-1]
+
+    yield open_one
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def catalogue(opened: Callable[..., Catalogue]) -> Catalogue:
+    made = opened()
     for key in HELD:
         made.add(key, key, NOW + 60)
     return made
@@ -31,34 +47,34 @@ def catalogue(folder: Path) -> Catalogue:
         pytest.param("c.example", 9, (), id="unknown"),
     ],
 )
-def test_keys(tmp_path: Path, host: str | None, limit: int, expected: tuple[str, ...]) -> None:
-    found = catalogue(tmp_path).keys(None if host is None else host_scope(host), limit, NOW)
-    assert found == expected
+def test_keys(catalogue: Catalogue, host: str | None, limit: int, expected: tuple[str, ...]) -> None:
+    assert catalogue.keys(None if host is None else host_scope(host), limit, NOW) == expected
 
 
-def test_what_is_forgotten_or_over_is_not_listed(tmp_path: Path) -> None:
-    made = catalogue(tmp_path)
-    made.forget(HELD[0])
-    made.add(HELD[1], HELD[1], NOW - 1)
-    assert made.keys(None, 9, NOW) == HELD[2:]
+def test_what_is_forgotten_or_over_is_not_listed(catalogue: Catalogue) -> None:
+    catalogue.forget(HELD[0])
+    catalogue.add(HELD[1], HELD[1], NOW - 1)
+    assert catalogue.keys(None, 9, NOW) == HELD[2:]
 
 
-def test_it_outlives_the_process_that_wrote_it(tmp_path: Path) -> None:
-    catalogue(tmp_path).close()
-    assert Catalogue(tmp_path / "store.db.keys").keys(None, 9, NOW) == HELD
+def test_it_outlives_the_process_that_wrote_it(catalogue: Catalogue, opened: Callable[..., Catalogue]) -> None:
+    catalogue.close()
+    assert opened().keys(None, 9, NOW) == HELD
 
 
-def test_a_damaged_file_is_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_begun_anew(
+    tmp_path: Path, opened: Callable[..., Catalogue], caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "store.db.keys").write_bytes(b"no database at all" * 100)
-    made = Catalogue(tmp_path / "store.db.keys")
+    made = opened()
     assert made.keys(None, 9, NOW) == ()
     made.add(HELD[0], HELD[0], NOW + 60)
     assert made.keys(None, 9, NOW) == HELD[:1]
     assert len(caplog.records) == 1
 
 
-def test_a_folder_that_cannot_be_made_fails_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_fails_nothing(tmp_path: Path, opened: Callable[..., Catalogue]) -> None:
     (tmp_path / "file").write_text("")
-    made = Catalogue(tmp_path / "file" / "store.db.keys")
+    made = opened("file/store.db")
     made.add(HELD[0], HELD[0], NOW)
     assert made.keys(None, 9, NOW) == ()
