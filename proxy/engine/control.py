@@ -84,6 +84,8 @@ class Control:
         affected = await self._under(name)
         elsewhere = 0 if isinstance(scope, ByTag) else await self._only_stored(scope, affected)
         self._generations.mark((name,), self._clock(), soft=soft)
+        if not soft and not isinstance(scope, ByTag):
+            await self._store.unlist(name if isinstance(scope, ByHost) else None)
         async for stored in _in_turns([] if soft else affected):
             # Reading applies the marks: what was purged leaves memory.
             self._store.peek(stored.uri)

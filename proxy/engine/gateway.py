@@ -68,22 +68,19 @@ class Gateway:
         return self._fresh(request, decision.stored, now) if isinstance(decision, Hit) else None
 
     async def handle(self, request: Request, body: Body = None, interim: Interim | None = None) -> Answer:
-        """The answer to any request but CONNECT. `interim` is told of 1xx responses on the way."""
-        if "upgrade" in request.fields:
-            return await self._forwarder.upgrade(request)
+        """The answer to any request but CONNECT. `interim` is told of 1xx responses on the way.
+
+        A document is only ever read: what else a request for one carries (a body, an upgrade, conditions on the
+        origin's state) is left out, or it would lead past the document's gate.
+        """
         if request.method not in ("GET", "HEAD"):
             return await self._forwarder.send(request, Forward.METHOD, body, interim)
-        if body is not None or self._is_for_origin(request):
-            return await self._forwarder.send(request, Forward.BYPASS, body, interim)
+        if not self._rules.of(request.target).is_gated:
+            if "upgrade" in request.fields:
+                return await self._forwarder.upgrade(request)
+            if body is not None or any(name in request.fields for name in ORIGIN_CONDITIONS):
+                return await self._forwarder.send(request, Forward.BYPASS, body, interim)
         return self.hit(request) or await self._look_up(request, interim)
-
-    def _is_for_origin(self, request: Request) -> bool:
-        """Whether the request has conditions that only the origin can judge.
-
-        A document is read, not guarded: there they are left out, or they would lead past its gate.
-        """
-        has_conditions = any(name in request.fields for name in ORIGIN_CONDITIONS)
-        return has_conditions and not self._rules.of(request.target).is_gated
 
     async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
         request = as_filled(request, self._rules.of(request.target))

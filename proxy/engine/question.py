@@ -13,6 +13,8 @@ from proxy.engine.settings import ClassRules
 from proxy.http.messages import Request
 from proxy.ports import Interim
 
+_NOT_FOR_READING = (*ORIGIN_CONDITIONS, "content-length", "content-type", "upgrade")
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -44,10 +46,10 @@ class Question:
 
 def as_filled(request: Request, rules: ClassRules) -> Request:
     """`request` as a fill of its class asks: with the codings it takes, so that it selects what that fill stored,
-    and without the conditions that only an origin can judge."""
+    and without what is not for reading."""
     if rules.checkable is None:
         return request
-    request = replace(request, fields=request.fields.without(ORIGIN_CONDITIONS))
+    request = replace(request, fields=request.fields.without(_NOT_FOR_READING))
     accepted = request.fields.get("accept-encoding")
     if accepted is None:
         return request

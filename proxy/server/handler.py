@@ -69,15 +69,16 @@ class Front:
 class Handler:
     """Answers the data port's requests. `front` is read once per request, so a reload is never half seen."""
 
-    def __init__(self, front: Callable[[], Front], journal: Journal, clock: Clock) -> None:
+    def __init__(self, front: Callable[[], Front], journal: Journal, clock: Clock, under_way: Usage) -> None:
         self._front = front
         self._journal = journal
         self._clock = clock
+        self._under_way = under_way
 
     async def __call__(self, http: web.BaseRequest) -> web.StreamResponse:
         """The framework's handler."""
         front = self._front()
-        with front.usage:
+        with self._under_way, front.usage:
             return await _Exchange(front, self._journal, self._clock, http).run()
 
     def report(self, http: web.BaseRequest, problem: Problem, error: BaseException | None) -> WireResponse:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from aiohttp import web
@@ -21,6 +21,7 @@ from proxy.server.handler import Front, Handler
 from proxy.server.opening import address_of, opening_port, server_tls
 from proxy.server.protocol import Connection, Server
 from proxy.server.reloading import reloaded
+from proxy.server.usage import Usage
 from proxy.server.wire import report_problem
 from proxy.server.wiring import (
     AccessJournal,
@@ -40,6 +41,8 @@ _MAX_FIELDS = 256
 # Of the time to drain, what the stores get at least, and the most that is set aside for it.
 _CLOSING_SHARE = 0.25
 _CLOSING_SECONDS = 2.0
+# What a request that will not end is given once its time is up.
+_CUTTING_SECONDS = 0.05
 # How often stores that cannot be used are looked at again; their own pauses may be longer.
 TEND_SECONDS = 5.0
 
@@ -61,6 +64,7 @@ class Service:
         self._web: Server
         self._listener: asyncio.Server
         self._admin: web.AppRunner
+        self._under_way = Usage()
         self._admin_listener: asyncio.Server
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = AsyncExitStack()
@@ -107,7 +111,9 @@ class Service:
     async def _open_admin(self, opened: AsyncExitStack) -> None:
         state = AdminState(is_ready=self._standing, version=__version__)
         application = build_admin(self._control, self._metrics, lambda: self.settings, state)
-        self._admin = web.AppRunner(application, access_log=None, handle_signals=False)
+        self._admin = web.AppRunner(
+            application, access_log=None, handle_signals=False, shutdown_timeout=_CUTTING_SECONDS
+        )
         await self._admin.setup()
         opened.push_async_callback(self._admin.cleanup)
         manager = self._admin.server
@@ -133,7 +139,7 @@ class Service:
     async def _open_data(self, opened: AsyncExitStack) -> None:
         listen = self.settings.listen
         tls = server_tls(self.settings)
-        handler = Handler(self._front, AccessJournal(self._metrics, self._access), wall_clock)
+        handler = Handler(self._front, AccessJournal(self._metrics, self._access), wall_clock, self._under_way)
         self._web = Server(
             handler,
             handler.report,
@@ -209,8 +215,11 @@ class Service:
         _log.info("draining", extra={"seconds": patience})
         self._listener.close()
         self._web.pre_shutdown()
-        # Zero would mean "without limit" to the framework.
-        await self._web.shutdown(max(ending - clock(), 0.1))
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(ending):
+                await self._under_way.ended()
+        # Answers may still be on their way out. The framework takes its limit twice over, and zero for none.
+        await self._web.shutdown(max((ending - clock()) / 2, _CUTTING_SECONDS))
         await self._kept.flights.close(max(ending - clock(), 0.0))
         tasks = tuple(self._tasks)
         for task in tasks:

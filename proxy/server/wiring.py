@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -36,6 +37,8 @@ from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 
 # A fill may take as long as connecting and answering may, and then store its body.
 _LEASE_MARGIN = 5.0
+
+_log = logging.getLogger("proxy.server")
 
 
 def wall_clock() -> float:
@@ -204,8 +207,9 @@ def _claimed(database: Path) -> Claim:
         claim.take()
     except StoreInUse as error:
         raise CannotOpen(f"store.url: {error}") from None
-    except OSError:
-        pass  # nobody can use what is there, and no request fails for that
+    except OSError as error:
+        # Mostly nobody can use what is there then, and no request fails for that.
+        _log.warning("cannot tell whether another process uses %s (%s)", database, type(error).__name__)
     return claim
 
 

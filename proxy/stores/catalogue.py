@@ -17,6 +17,8 @@ from proxy.caching.generations import host_scopes
 T = TypeVar("T")
 
 _BUSY_SECONDS = 0.1
+# Of several variants under a key the longest held counts.
+_ADD = "INSERT INTO keys VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET until = max(until, excluded.until)"
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, host TEXT NOT NULL, authority TEXT NOT NULL,"
     " until REAL NOT NULL) WITHOUT ROWID"
@@ -25,9 +27,9 @@ _log = logging.getLogger(__name__)
 
 
 class Catalogue:
-    """Keys in the SQLite file `path`. No method fails: what cannot be written or read is left out."""
+    """Keys in the SQLite file `path`, None for nowhere. No method fails: what cannot be written is left out."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
         self._file: sqlite3.Connection | None = None
         self._has_failed = False
@@ -36,11 +38,16 @@ class Catalogue:
         """Responses for the target URI `uri` are held under `key` until the Unix time `until`."""
         host, authority = host_scopes(uri)
         row = (key, host, authority, until)
-        self._with_file(lambda file: file.execute("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)", row), None)
+        self._with_file(lambda file: file.execute(_ADD, row), None)
 
     def forget(self, key: str) -> None:
         """`key` is not held any more."""
         self._with_file(lambda file: file.execute("DELETE FROM keys WHERE key = ?", (key,)), None)
+
+    def forget_host(self, host: str | None) -> None:
+        """Nothing of a host scope, or nothing at all, is held any more."""
+        where, values = ("WHERE ? IN (host, authority)", (host,)) if host else ("", ())
+        self._with_file(lambda file: file.execute(f"DELETE FROM keys {where}", values), None)
 
     def keys(self, host: str | None, limit: int, now: float) -> tuple[str, ...]:
         """At most `limit` keys, of a host scope or of all."""
@@ -60,30 +67,39 @@ class Catalogue:
             self._file = None
 
     def _with_file(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        if self._path is None:
+            return otherwise
         try:
-            if self._file is None:
-                self._file = self._opened()
-            return work(self._file)
+            return self._tried(self._path, work)
         except (sqlite3.Error, OSError) as error:
-            self._failed(error)
+            self._failed(self._path, error)
+        try:
+            return self._tried(self._path, work)
+        except (sqlite3.Error, OSError):
             return otherwise
 
-    def _opened(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        file = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-        try:
-            file.execute("PRAGMA journal_mode=WAL")
-            file.execute("PRAGMA synchronous=OFF")  # it can be lost
-            file.execute(_TABLE)
-        except BaseException:
-            file.close()
-            raise
-        return file
+    def _tried(self, path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+        if self._file is None:
+            self._file = _opened(path)
+        return work(self._file)
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, path: Path, error: Exception) -> None:
         self.close()
         if not self._has_failed:
-            _log.warning("listings are incomplete: %s cannot be used (%s)", self._path, type(error).__name__)
+            _log.warning("listings are incomplete: %s cannot be used (%s)", path, type(error).__name__)
         self._has_failed = True
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-            self._path.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    try:
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("PRAGMA synchronous=OFF")  # it can be lost
+        file.execute(_TABLE)
+    except BaseException:
+        file.close()
+        raise
+    return file

@@ -22,7 +22,7 @@ from proxy.stores.files import open_read_only, set_aside
 MAX_MARKS = 100_000
 SCHEMA = 1
 UNAVAILABLE = "purge-marks-unavailable"
-_BUSY_SECONDS = 1.0
+_BUSY_SECONDS = 0.25
 # Nobody waits for a retry, and while it waits for a lock everybody does.
 _RETRY_BUSY_SECONDS = 0.02
 
@@ -124,7 +124,7 @@ class SqliteGenerations:
         expected = len(self._memory.marks) + sum(name not in self._memory.marks for name in set(names))
         self._memory.mark(scopes, now, soft=soft)
         if self._file is None:
-            self._attach_again(now, _BUSY_SECONDS)
+            self._attach_again(now, _RETRY_BUSY_SECONDS)
             return
         is_folded = len(self._memory.marks) < expected
         try:

@@ -53,9 +53,7 @@ class _Primary:
 class Persistent:
     """A store on a hishel storage, opened at the first call and again after it failed to open or was damaged."""
 
-    def __init__(
-        self, open_storage: OpenStorage, max_variants: int, clock: Clock, catalogue: Catalogue | None = None
-    ) -> None:
+    def __init__(self, open_storage: OpenStorage, max_variants: int, clock: Clock, catalogue: Catalogue) -> None:
         self._open_storage = open_storage
         self._catalogue = catalogue
         self._max_variants = max_variants
@@ -101,12 +99,15 @@ class Persistent:
             await _publish(storage, place, RECORD, to_record(stored), stored.body, seconds)
             if place != key:
                 await self._list_variant(storage, key, stored, seconds)
-        if self._catalogue is not None:
-            self._catalogue.add(key, stored.uri, stored.keep_until)
+        self._catalogue.add(key, stored.uri, stored.keep_until)
 
     async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
-        """At most `limit` keys, of a host scope or of all; none where no catalogue is kept."""
-        return () if self._catalogue is None else self._catalogue.keys(host, limit, self._clock())
+        """At most `limit` keys, of a host scope or of all."""
+        return self._catalogue.keys(host, limit, self._clock())
+
+    async def unlist(self, host: str | None) -> None:
+        """Leave a host scope, or everything, out of `keys`."""
+        self._catalogue.forget_host(host)
 
     async def remove(self, key: str) -> int:
         """Remove every variant under `key`; how many there were. Raises StoreUnavailable."""
@@ -116,8 +117,7 @@ class Persistent:
             # The index goes last: after a crash the rest can still be found.
             counts = [await _clear(storage, place) for place in places]
             await _clear(storage, key)
-            if self._catalogue is not None:
-                self._catalogue.forget(key)
+            self._catalogue.forget(key)
             return sum(map(bool, counts)) + (primary.stored is not None)
 
     async def discard(self, key: str, stored: StoredResponse) -> None:
@@ -132,8 +132,7 @@ class Persistent:
             if storage is not None:
                 with faults_raised():
                     await storage.close()
-        if self._catalogue is not None:
-            self._catalogue.close()
+        self._catalogue.close()
 
     @asynccontextmanager
     async def _in_use(self) -> AsyncIterator[AsyncBaseStorage]:
@@ -217,7 +216,7 @@ def open_snapshot(path: Path, max_variants: int, clock: Clock) -> Persistent:
     except BaseException:
         copy.close()
         raise
-    return Persistent(partial(_snapshot, copy), max_variants, clock)
+    return Persistent(partial(_snapshot, copy), max_variants, clock, Catalogue(None))
 
 
 async def _snapshot(copy: sqlite3.Connection, _: bool) -> AsyncBaseStorage:

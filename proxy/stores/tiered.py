@@ -64,7 +64,9 @@ class _Behind:
             with suppress(StoreUnavailable):
                 found = await self.guard.call("find", self.timeout, self.store.find, key, request)
         # What was removed while it was being read must not come back; a look-up in vain costs little.
-        return self.writes.applied(key, found if removals == self._removals else ())
+        known = self.writes.applied(key, found if removals == self._removals else ())
+        # What waits to be written is there whatever it was selected by.
+        return tuple(stored for stored in known if select(request, (stored,)) is not None)
 
     async def variants(self, key: str) -> tuple[StoredResponse, ...]:
         """Everything under `key`, with waiting writes applied; empty when the store is unavailable."""
@@ -77,6 +79,10 @@ class _Behind:
         with suppress(StoreUnavailable):
             return await self.guard.call("keys", self.timeout, self.store.keys, host, limit)
         return ()
+
+    async def unlist(self, host: str | None) -> None:
+        with suppress(StoreUnavailable):
+            await self.guard.call("unlist", self.timeout, self.store.unlist, host)
 
     async def may_hold(self, key: str) -> bool:
         try:
@@ -182,11 +188,19 @@ class Tiered:
             return held
         now, known = self._clock(), {variant_of(stored) for stored in held}
         behind = filter(None, map(self._current, await self._behind.variants(key)))
-        return (*(s for s in behind if s.keep_until >= now and variant_of(s) not in known), *held)
+        others = [s for s in behind if s.keep_until >= now and variant_of(s) not in known]
+        # Until the store has dropped what is beyond the cap, it still lists it.
+        room = max(0, self._memory.max_variants - len(held))
+        return (*others[len(others) - min(room, len(others)) :], *held)
 
     async def keys(self, host: str | None, limit: int) -> tuple[str, ...]:
         """At most `limit` of the keys that the persistent store may hold; none when it cannot be asked."""
         return () if self._behind is None else await self._behind.keys(host, limit)
+
+    async def unlist(self, host: str | None) -> None:
+        """Leave what was purged, of a host scope or all, out of `keys`."""
+        if self._behind is not None:
+            await self._behind.unlist(host)
 
     def entries(self) -> Iterator[tuple[str, StoredResponse]]:
         """Every key in memory with each of its responses, purges applied."""

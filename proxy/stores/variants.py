@@ -36,6 +36,10 @@ class VariantStore(Store, Protocol):
         """At most `limit` of the keys under which something is, or was lately, held: of a host scope, or of all."""
         ...
 
+    async def unlist(self, host: str | None) -> None:
+        """Leave a host scope, or everything, out of `keys`: it was purged."""
+        ...
+
     async def discard(self, key: str, stored: StoredResponse) -> None:
         """Remove what is held under `key` for the variant of `stored`."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from itertools import permutations
 from typing import Any
 
@@ -512,3 +513,16 @@ async def test_an_error_in_the_place_of_a_document_is_kept_as_long_as_its_absenc
     e.clock += EngineSettings().negative_ttl + 1
     await e.ask(CARD_PATH)
     assert len(e.origin.requests) == 2
+
+
+async def one_octet() -> AsyncIterator[bytes]:
+    yield b"x"
+
+
+@pytest.mark.parametrize("fields", [{"Content-Length": "1"}, {"Upgrade": "websocket"}], ids=["body", "upgrade"])
+async def test_nothing_else_leads_past_the_gate(fields: dict[str, str]) -> None:
+    e = engine()
+    e.origin.respond(CARD_PATH, body=HTML)
+    got = await e.ask(CARD_PATH, fields, body=one_octet())
+    assert (got.status, got.outcome.detail) == (502, "not-a-document")
+    assert e.origin.requests[0].body is None and not e.origin.requests[0].request.fields.get_all("upgrade")

@@ -147,6 +147,9 @@ class StoreSimulator:
         )
         return tuple(sorted(held))[:limit]
 
+    async def unlist(self, host: str | None) -> None:
+        await self._called("unlist")
+
     async def put(self, key: str, stored: StoredResponse) -> None:
         await self._called("put")
         self.held.setdefault(key, {})[variant_of(stored)] = stored

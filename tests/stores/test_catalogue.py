@@ -53,8 +53,8 @@ def test_keys(catalogue: Catalogue, host: str | None, limit: int, expected: tupl
 
 def test_what_is_forgotten_or_over_is_not_listed(catalogue: Catalogue) -> None:
     catalogue.forget(HELD[0])
-    catalogue.add(HELD[1], HELD[1], NOW - 1)
-    assert catalogue.keys(None, 9, NOW) == HELD[2:]
+    catalogue.add("https://a.example/over", "https://a.example/over", NOW - 1)
+    assert catalogue.keys(None, 9, NOW) == HELD[1:]
 
 
 def test_it_outlives_the_process_that_wrote_it(catalogue: Catalogue, opened: Callable[..., Catalogue]) -> None:
@@ -78,3 +78,14 @@ def test_a_folder_that_cannot_be_made_fails_nothing(tmp_path: Path, opened: Call
     made = opened("file/store.db")
     made.add(HELD[0], HELD[0], NOW)
     assert made.keys(None, 9, NOW) == ()
+
+
+def test_of_several_variants_the_longest_held_counts(catalogue: Catalogue) -> None:
+    catalogue.add(HELD[0], HELD[0], NOW + 1)
+    assert HELD[0] in catalogue.keys(None, 9, NOW + 30)
+
+
+@pytest.mark.parametrize(("host", "left"), [("a.example", HELD[3:]), (None, ())], ids=["host", "all"])
+def test_what_was_purged_is_listed_no_more(catalogue: Catalogue, host: str | None, left: tuple[str, ...]) -> None:
+    catalogue.forget_host(None if host is None else host_scope(host))
+    assert catalogue.keys(None, 9, NOW) == left
