@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Final
 from uuid import uuid4
 
@@ -20,7 +19,7 @@ from aiohttp.typedefs import Handler, Middleware
 from proxy.admin.commands import BadOrder
 from proxy.config import Settings
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
-from proxy.http.targets import MalformedTarget, parse_authority
+from proxy.http.targets import MalformedTarget, is_address, is_loopback, parse_authority
 from proxy.ports import StoreUnavailable
 
 MAX_BODY: Final = 64 * 2**10
@@ -110,13 +109,13 @@ def _is_own_name(request: web.Request, bound: str) -> bool:
     # A PURGE in absolute form carries the host to purge; no page can make a browser send one.
     absolute_purge = request.method == "PURGE" and not request.raw_path.startswith("/")
     name = request.headers.get("Host")
-    if name is None or absolute_purge or not _is_loopback(bound):
+    if name is None or absolute_purge or not is_loopback(bound):
         return True
     try:
         host, _ = parse_authority(name, 0)
     except MalformedTarget:
         return False
-    return host in ("localhost", bound) or _is_address(host)
+    return host in ("localhost", bound) or is_address(host)
 
 
 def _is_same_origin(request: web.Request) -> bool:
@@ -136,15 +135,3 @@ def _bears(request: web.Request, token: str) -> bool:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     matches = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), token.encode())
     return scheme.lower() == "bearer" and matches
-
-
-def _is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

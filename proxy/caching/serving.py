@@ -123,10 +123,12 @@ def trust_state(scheme: str) -> str:
     return "origin-tls" if scheme == "https" else "hint"
 
 
-@lru_cache(maxsize=4096)
 def trust_field(scheme: str, checked_at: float) -> tuple[str, str]:
     """Discovery-Trust of an unsigned document, `checked_at` in Unix seconds."""
+    return "Discovery-Trust", _trust_value(scheme, math.floor(checked_at))
+
+
+@lru_cache(maxsize=4096)
+def _trust_value(scheme: str, checked_at: int) -> str:
     state = Token(trust_state(scheme))
-    return "Discovery-Trust", serialise_item(
-        state, {"source": Token("origin"), "checked": timestamp(checked_at, "seconds")}
-    )
+    return serialise_item(state, {"source": Token("origin"), "checked": timestamp(checked_at, "seconds")})

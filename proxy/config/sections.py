@@ -4,7 +4,6 @@ Durations are float seconds, sizes int bytes, lists tuples.
 """
 
 from collections.abc import Mapping
-from ipaddress import ip_address
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -26,6 +25,7 @@ from proxy.config.values import (
     Timeout,
     reason,
 )
+from proxy.http.targets import is_loopback
 
 
 def _one_worker(workers: int) -> int:
@@ -83,7 +83,7 @@ class Admin(Section):
 
     @model_validator(mode="after")
     def _guarded(self) -> Self:
-        if self.token is None and not _is_loopback(self.host):
+        if self.token is None and not is_loopback(self.host):
             raise reason(f"required, because admin.host {self.host} is not a loopback address", "token")
         return self
 
@@ -162,10 +162,3 @@ class Site(Section):
     hosts: HostPatterns
     origin: Origin
     boundary: Literal["enforce", "report", "off"] | None = None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

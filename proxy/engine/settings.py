@@ -51,7 +51,7 @@ class ClassRules:
 
 
 class Rules:
-    """The rules of every class; looked up once per fill."""
+    """The rules of every class."""
 
     def __init__(self, settings: EngineSettings, policies: Mapping[DocumentClass, ClassPolicy] = POLICIES) -> None:
         self._rules = {name: _rules(name, policies[name], settings) for name in DocumentClass}

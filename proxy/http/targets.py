@@ -12,7 +12,7 @@ No error text quotes the input, which may carry a secret.
 
 import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 import idna
@@ -157,6 +157,20 @@ def parse_host(text: str) -> str:
     if _NUMERIC_LAST_LABEL.search(name) is not None:
         _refuse_ambiguous_ipv4(name, text)
     return name
+
+
+def is_address(host: str) -> bool:
+    """Whether a canonical host is an address and not a name."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a canonical host is a loopback address or "localhost" (RFC 6761 §6.3)."""
+    return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
 def _received_target(scheme: str, authority: str, rest: str) -> Target:

@@ -16,7 +16,8 @@ from aiohttp.http_exceptions import HttpProcessingError, InvalidURLError, LineTo
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from proxy.http.problems import Problem, Slug
-from proxy.server.wire import WireResponse
+from proxy.server.wire import WireResponse, send
+from proxy.upstream.tunnel import Unparsed
 
 # Read from a client before the origin has taken it: enough to keep both sides busy.
 _TUNNEL_BUFFER = 2**16
@@ -27,20 +28,6 @@ Report = Callable[[web.BaseRequest, Problem, BaseException | None], WireResponse
 """Turns a failed request into its response, and logs it."""
 
 
-class _TunnelParser:
-    """What the framework hands the bytes of a switched connection to."""
-
-    def __init__(self, reader: StreamReader) -> None:
-        self._reader = reader
-
-    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        self._reader.feed_data(data)
-        return False, b""
-
-    def feed_eof(self) -> None:
-        self._reader.feed_eof()
-
-
 class Connection(RequestHandler):
     """One client connection."""
 
@@ -49,7 +36,7 @@ class Connection(RequestHandler):
     def __init__(self, manager: web.Server, report: Report, **options: Any) -> None:
         super().__init__(manager, loop=asyncio.get_running_loop(), access_log=None, **options)  # type: ignore[arg-type]
         self._report = report
-        self._tunnel: _TunnelParser | None = None
+        self._tunnel: Unparsed | None = None
         self._when_lost: Callable[[], None] | None = None
         self._watch: asyncio.TimerHandle | None = None
 
@@ -126,7 +113,7 @@ class Connection(RequestHandler):
     def open_tunnel(self) -> StreamReader:
         """From now on the client's bytes come out of the reader that is returned."""
         reader = StreamReader(self, _TUNNEL_BUFFER, loop=asyncio.get_running_loop())
-        self._tunnel = _TunnelParser(reader)
+        self._tunnel = Unparsed(reader)
         self.set_parser(self._tunnel)  # type: ignore[arg-type]
         return reader
 
@@ -180,12 +167,8 @@ class ClientStream:
         return await self._reader.readany()
 
     async def write(self, data: bytes) -> None:
-        """Send, waiting while the client reads slowly."""
-        transport = self._request.transport
-        if transport is None or transport.is_closing():
-            raise ConnectionResetError("The client has gone.")
-        transport.write(data)
-        await self._request.writer.drain()
+        """Send, waiting while the client reads slowly. Raises ConnectionError when it is gone."""
+        await send(self._request, data)
 
     def write_eof(self) -> None:
         """End our direction where the transport can; a TLS connection cannot and is closed at the end."""

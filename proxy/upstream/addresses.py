@@ -16,6 +16,7 @@ from aiohappyeyeballs import AddrInfoType
 from aiohttp import ThreadedResolver
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from proxy.http.targets import is_address
 from proxy.ports import OriginFault, OriginUnavailable
 
 
@@ -69,20 +70,11 @@ class CheckedResolver(AbstractResolver):
 
     def check_literal(self, host: str, port: int) -> None:
         """The policy's say on a host that is an address already: aiohttp does not ask a resolver about those."""
-        if _is_address(host):
+        if is_address(host):
             self._policy.check(host, port)
 
     async def close(self) -> None:
         """There is nothing to close."""
-
-
-def _is_address(host: str) -> bool:
-    """Whether a canonical host is an address and not a name."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _reaches(address: str, listener: IPv4Address | IPv6Address) -> bool:

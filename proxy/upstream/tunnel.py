@@ -38,6 +38,22 @@ class SocketStream:
         self._writer.close()
 
 
+class Unparsed:
+    """What aiohttp's connections take for a parser once they are switched: every byte goes to `reader` as it is."""
+
+    def __init__(self, reader: StreamReader) -> None:
+        self._reader = reader
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        """Bytes of the peer's; there is never an end of a message and nothing is left over."""
+        self._reader.feed_data(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        """The peer has ended its direction."""
+        self._reader.feed_eof()
+
+
 class UpgradedStream:
     """A `ports.ByteStream` over a connection taken from aiohttp after a 101.
 
@@ -54,7 +70,7 @@ class UpgradedStream:
         self._reader = StreamReader(protocol, _CHUNK, loop=loop)
         self._writer = StreamWriter(protocol, loop)
         # Hands over what came behind the 101, too.
-        protocol.set_parser(_Unparsed(self._reader), self._reader)
+        protocol.set_parser(Unparsed(self._reader), self._reader)
         if not protocol.connected:
             self._reader.feed_eof()
 
@@ -83,18 +99,4 @@ class UpgradedStream:
     def close(self) -> None:
         """End both directions."""
         self._switched.close()
-        self._reader.feed_eof()
-
-
-class _Unparsed:
-    """What aiohttp's connection takes for a parser of the new protocol: every byte goes to the reader as it is."""
-
-    def __init__(self, reader: StreamReader) -> None:
-        self._reader = reader
-
-    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        self._reader.feed_data(data)
-        return False, b""
-
-    def feed_eof(self) -> None:
         self._reader.feed_eof()

@@ -6,6 +6,8 @@ from proxy.http.targets import (
     MalformedTarget,
     Target,
     gateway_form,
+    is_address,
+    is_loopback,
     parse_authority,
     parse_gateway,
     parse_host,
@@ -146,6 +148,26 @@ def test_parse_host_takes_what_people_type(received: str, canonical: str | None)
             parse_host(received)
     else:
         assert parse_host(received) == canonical
+
+
+# canonical host, is an address, is loopback
+KINDS = {
+    "name": ("example.com", False, False),
+    "localhost": ("localhost", False, True),
+    "name-of-digits-and-letters": ("127.example", False, False),
+    "ipv4": ("192.0.2.1", True, False),
+    "ipv4-loopback": ("127.8.9.10", True, True),
+    "ipv4-unspecified": ("0.0.0.0", True, False),
+    "ipv6": ("2001:db8::1", True, False),
+    "ipv6-loopback": ("::1", True, True),
+    "ipv6-zone": ("fe80::1%lo", True, False),
+    "empty": ("", False, False),
+}
+
+
+@pytest.mark.parametrize(("host", "address", "loopback"), KINDS.values(), ids=KINDS)
+def test_kind_of_a_host(host: str, address: bool, loopback: bool) -> None:
+    assert (is_address(host), is_loopback(host)) == (address, loopback)
 
 
 @pytest.mark.parametrize(
