@@ -13,6 +13,8 @@ from typing import Protocol
 from proxy.caching.freshness import Exchange
 from proxy.caching.generations import Mark
 from proxy.caching.stored import StoredResponse
+from proxy.discovery.dnsvalues import DnsAnswer
+from proxy.discovery.localservices import Browsed
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 
@@ -127,6 +129,30 @@ class Origin(Protocol):
 
     async def close(self) -> None:
         """Close every idle connection."""
+        ...
+
+
+class Dns(Protocol):
+    """Resolvers. Every query is bounded in time; what can be kept is kept."""
+
+    async def resolve(self, name: str, record_type: str) -> DnsAnswer:
+        """The records of `record_type` ("TXT", "SVCB", "HTTPS", "A", "AAAA") at `name`. Failures are values."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...
+
+
+class LocalLink(Protocol):
+    """Multicast DNS on the local link (RFC 6762, RFC 6763)."""
+
+    async def browse(self, seconds: float) -> Browsed:
+        """Every agent service heard within `seconds`. Failures are values."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the multicast groups."""
         ...
 
 

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = {
     0: {"http"},
-    1: {"caching", "discovery", "trust", "capability", "relocation", "failover"},
-    2: {"ports"},
+    1: {"caching", "discovery", "trust", "capability", "relocation", "failover", "lint"},
+    2: {"metering", "ports"},
     3: {"stores", "upstream"},
     4: {"engine"},
     5: {"__init__", "__main__", "admin", "cli", "config", "demo", "logs", "metrics", "server"},
@@ -26,10 +26,20 @@ FLOORS = {
 FLOOR_OF = {unit: floor for floor, units in FLOORS.items() for unit in units}
 PURE = 1
 TOP = 5
-SIDEWAYS = {("capability", "proxy.discovery.routes"), ("discovery", "proxy.trust.verdict")}
+SIDEWAYS = {
+    ("capability", "proxy.discovery.routes"),
+    ("discovery", "proxy.trust.cid"),
+    ("discovery", "proxy.trust.verdict"),
+    ("lint", "proxy.capability"),
+    ("lint", "proxy.discovery"),
+    ("lint", "proxy.trust"),
+}
 
 IMPURE = {"aiohttp", "asyncio", "hishel", "logging", "os", "random", "redis", "socket", "time"}
 BORDERS = {
+    "dns": ("proxy.demo", "proxy.upstream.dns"),
+    "multiformats": ("proxy.trust.cid",),
+    "zeroconf": ("proxy.upstream.mdns",),
     "aiohttp": ("proxy.admin", "proxy.cli", "proxy.demo", "proxy.server", "proxy.upstream"),
     "hishel": ("proxy.stores.persistent",),
     "prometheus_client": ("proxy.metrics",),

@@ -8,19 +8,14 @@ Invariants: no bytes make it raise; no part of the body appears in a verdict; th
 the only thing it can tell is that the body is HTML.
 """
 
-import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Never
+from typing import Final
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
-
-MAX_DEPTH: Final = 32
-
-_Container = dict[str, object] | list[object]
+from proxy.discovery.jsontext import MalformedJson, parse_json
 
 
 class MediaKind(StrEnum):
@@ -175,9 +170,10 @@ def _is_html(media_type: str | None) -> bool:
 
 
 def _gate_json(document_class: DocumentClass, body: bytes) -> Document | NotADocument:
-    value = _parse_json(body)
-    if isinstance(value, NotADocument):
-        return value
+    try:
+        value = parse_json(body)
+    except MalformedJson as error:
+        return NotADocument(GateReason(error.reason), error.detail)
     if not isinstance(value, dict):
         return NotADocument(GateReason.NOT_AN_OBJECT, "the JSON text is not an object")
     rows = _IDENTIFYING_MEMBERS[document_class]
@@ -187,46 +183,12 @@ def _gate_json(document_class: DocumentClass, body: bytes) -> Document | NotADoc
     return NotADocument(GateReason.MEMBERS_MISSING, f"expected {expected}")
 
 
-def _parse_json(body: bytes) -> object:
-    """The value, or why there is none. Repeated names pass: only what is signed forbids them (C-15)."""
+def _is_json(content: bytes) -> bool:
     try:
-        text = body.decode("utf-8-sig")
-        value: object = json.loads(text, parse_float=_parse_finite, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        return NotADocument(GateReason.NOT_UTF_8, "the body is not UTF-8")
-    except RecursionError:
-        return NotADocument(GateReason.TOO_DEEP, f"nested deeper than {MAX_DEPTH}")
-    except ValueError:
-        return NotADocument(GateReason.NOT_JSON, "the body is not a JSON text")
-    if _is_deeper(value, MAX_DEPTH):
-        return NotADocument(GateReason.TOO_DEEP, f"nested deeper than {MAX_DEPTH}")
-    return value
-
-
-def _parse_finite(number: str) -> float:
-    # `1e999` obeys the grammar and still reads as Infinity, which could not be written out again.
-    value = float(number)
-    if math.isinf(value):
-        raise ValueError("out of range")
-    return value
-
-
-def _refuse_constant(_: str) -> Never:
-    raise ValueError("NaN and Infinity are not JSON")
-
-
-def _is_deeper(value: object, limit: int) -> bool:
-    containers = _nested([value])
-    for _ in range(limit):
-        containers = [inner for outer in containers for inner in _nested(outer)]
-        if not containers:
-            return False
+        parse_json(content)
+    except MalformedJson:
+        return False
     return True
-
-
-def _nested(container: _Container) -> list[_Container]:
-    values = container.values() if isinstance(container, dict) else container
-    return [value for value in values if isinstance(value, dict | list)]
 
 
 def _is_plain(content: bytes) -> bool:
@@ -238,7 +200,7 @@ def _gate_text(content: bytes) -> Document | NotADocument:
     if not _is_plain(content):
         return NotADocument(GateReason.NOT_TEXT, "the body holds control octets")
     # An error as JSON; a Markdown text may begin with a bracket too, so it has to parse.
-    if content.startswith((b"{", b"[", b'"')) and not isinstance(_parse_json(content), NotADocument):
+    if content.startswith((b"{", b"[", b'"')) and _is_json(content):
         return NotADocument(GateReason.NOT_TEXT, "the body is a JSON text")
     return Document(MediaKind.TEXT)
 

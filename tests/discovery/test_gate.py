@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
-from proxy.discovery.gate import MAX_DEPTH, Document, GateReason, MediaKind, NotADocument, gate
+from proxy.discovery.gate import Document, GateReason, MediaKind, NotADocument, gate
+from proxy.discovery.jsontext import MAX_DEPTH
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 JSON_CLASSES = [name for name in DocumentClass if POLICIES[name].format is DocumentFormat.JSON]
