@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Meter:
-    """Counts of one call; only ever grows."""
+    """Counts of one call, or of one step in it, whose `whole` is the call; they only ever grow."""
 
+    whole: Meter | None = None
     http_requests: int = 0
     dns_queries: int = 0
     bytes_sent: int = 0
@@ -26,15 +27,21 @@ class Meter:
         self.http_requests += 1
         self.bytes_sent += octets
         self.hosts.add(host)
+        if self.whole is not None:
+            self.whole.http_sent(host, octets)
 
     def dns_sent(self, octets: int) -> None:
         """A query was written."""
         self.dns_queries += 1
         self.bytes_sent += octets
+        if self.whole is not None:
+            self.whole.dns_sent(octets)
 
     def received(self, octets: int) -> None:
         """Octets of a response arrived."""
         self.bytes_received += octets
+        if self.whole is not None:
+            self.whole.received(octets)
 
 
 current_meter: ContextVar[Meter | None] = ContextVar("current_meter", default=None)

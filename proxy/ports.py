@@ -151,6 +151,10 @@ class LocalLink(Protocol):
         """Every agent service heard within `seconds`. Failures are values."""
         ...
 
+    def admit(self, host: str, addresses: tuple[str, ...]) -> None:
+        """From now on requests of the local realm for `host` go to these addresses."""
+        ...
+
     async def close(self) -> None:
         """Leave the multicast groups."""
         ...

@@ -28,6 +28,7 @@ PURE = 1
 TOP = 5
 SIDEWAYS = {
     ("capability", "proxy.discovery.routes"),
+    ("capability", "proxy.discovery.urls"),
     ("discovery", "proxy.trust.cid"),
     ("discovery", "proxy.trust.verdict"),
     ("lint", "proxy.capability"),

@@ -33,7 +33,8 @@ from proxy.engine.settings import EngineSettings, Rules
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.metrics import Metrics
-from proxy.server.wiring import build_engine, open_kept, open_origin, wall_clock
+from proxy.server.network import open_network
+from proxy.server.wiring import build_engine, open_kept, wall_clock
 from proxy.upstream.addresses import OwnListeners
 
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "sv")
@@ -74,9 +75,9 @@ def policy(quick: bool) -> Iterator[Table]:
 async def _table(effort: _Effort) -> Table:
     settings = load(None, {}, {"store.url": "memory://"})
     # The network is never reached; the engine is put together as in service all the same.
-    origin = open_origin(settings, OwnListeners(), wall_clock)
+    network = open_network(settings, OwnListeners(), wall_clock)
     shared = open_kept(settings, Metrics(), wall_clock)
-    gateway = build_engine(settings, shared, origin).front.gateway
+    gateway = build_engine(settings, shared, network).front.gateway
     now = wall_clock()
     kept = documents.stored(_NUMBER, now)
     shared.store.put(kept.uri, kept)
@@ -94,7 +95,7 @@ async def _table(effort: _Effort) -> Table:
             }
         )
         raw[f"{case.name}, ours, µs"], raw[f"{case.name}, hishel, µs"] = ours, other
-    await origin.close()
+    await network.close()
     return Table(f"Medians of {effort.rounds} interleaved rounds", rows, raw)
 
 

@@ -70,7 +70,7 @@ def evaluate(method: str, fields: Fields, stored: StoredResponse, now: float) ->
 def _is_not_modified(fields: Fields, stored: StoredResponse, now: float) -> bool:
     none_match = fields.get("if-none-match")
     if none_match is not None:
-        return _matches_any(none_match, stored.downstream_etag)
+        return matches_any(none_match, stored.downstream_etag)
     since = fields.get("if-modified-since")
     if since is None:
         return False
@@ -82,8 +82,11 @@ def _is_not_modified(fields: Fields, stored: StoredResponse, now: float) -> bool
     return asked is not None and modified <= asked
 
 
-def _matches_any(none_match: str, etag: str | None) -> bool:
-    """A list, or `*`, by weak comparison (RFC 9110 §13.1.2); an unquoted stored tag matches only itself."""
+def matches_any(none_match: str, etag: str | None) -> bool:
+    """Whether an If-None-Match, a list or `*`, names `etag`, by weak comparison (RFC 9110 §13.1.2).
+
+    An unquoted stored tag matches only itself.
+    """
     if none_match.strip(" \t") == "*":
         return True
     if etag is None:

@@ -9,31 +9,6 @@ from proxy.config.sections import Section
 from proxy.config.values import Count, Digest, Duration, Network, Port, Rate, Text, Timeout, Url
 
 
-class Dns(Section):
-    """Resolvers and DNSSEC; no resolvers means the system's. `trust_anchors` is a file or "none"."""
-
-    resolvers: tuple[Text, ...] = ()
-    transport: Literal["udp", "tcp", "tls", "https"] = "udp"
-    dnssec: Literal["off", "prefer", "require"] = "prefer"
-    trust_ad_from: tuple[Text, ...] = ()
-    trust_anchors: Text | None = None
-
-
-class Mdns(Section):
-    """Discovery on the local link."""
-
-    enabled: bool = False
-    interfaces: tuple[Text, ...] = ()
-
-
-class Discovery(Section):
-    """Bounds of one discovery call."""
-
-    deadline: Timeout = 10.0
-    concurrency: Count = 4
-    mdns: Mdns = Mdns()
-
-
 class Trust(Section):
     """Anchors by domain, and the ages that trust records may reach."""
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from proxy.config.values import (
+    Address,
     BearerToken,
     BindHost,
     ConnectRule,
@@ -26,6 +27,7 @@ from proxy.config.values import (
     reason,
 )
 from proxy.http.targets import is_loopback
+from proxy.upstream.dns.resolvers import BadResolver, Transport, parse_resolver
 
 
 def _one_worker(workers: int) -> int:
@@ -38,6 +40,12 @@ def _no_interception(connect: str) -> str:
     if connect == "intercept":
         raise reason("interception is not available in this version; use tunnel or off")
     return connect
+
+
+def _no_dns_over_https(transport: str) -> str:
+    if transport == "https":
+        raise reason("DNS over HTTPS is not available in this version; use tls, tcp or udp")
+    return transport
 
 
 class Section(BaseModel):
@@ -147,6 +155,48 @@ class Upstream(Section):
     connect_to: tuple[ConnectRule, ...] = ()
     idle_timeout: Duration = 4.0
     max_connections: Count = 256
+
+
+class Dns(Section):
+    """Resolvers and DNSSEC; no resolvers means the system's. `trust_anchors` is a file or "none"."""
+
+    resolvers: tuple[Text, ...] = ()
+    transport: Annotated[Literal["udp", "tcp", "tls", "https"], AfterValidator(_no_dns_over_https)] = "udp"
+    dnssec: Literal["off", "prefer", "require"] = "prefer"
+    trust_ad_from: tuple[Address, ...] = ()
+    trust_anchors: Text | None = None
+
+    @model_validator(mode="after")
+    def _resolvable(self) -> Self:
+        for text in self.resolvers:
+            try:
+                parse_resolver(text, Transport(self.transport))
+            except BadResolver as error:
+                raise reason(error.detail, "resolvers") from None
+        return self
+
+
+class Mdns(Section):
+    """Discovery on the local link. `isolated`: there is no public DNS, so every name is looked for there."""
+
+    enabled: bool = False
+    isolated: bool = False
+    interfaces: tuple[Text, ...] = ()
+
+    @model_validator(mode="after")
+    def _enabled(self) -> Self:
+        if self.isolated and not self.enabled:
+            raise reason("isolated needs enabled: true", "isolated")
+        return self
+
+
+class Discovery(Section):
+    """Bounds of one discovery call. `anp` asks for ANP agent descriptions too."""
+
+    deadline: Timeout = 10.0
+    concurrency: Count = 4
+    anp: bool = False
+    mdns: Mdns = Mdns()
 
 
 class Forward(Section):

@@ -11,15 +11,16 @@ from proxy.config.values import reason
 
 NOT_IN_FORCE: Final = (
     "store.key_prefix",
-    "dns",
-    "discovery",
     "trust",
     "failover",
     "relocation",
     "catalogs",
     "boundary",
     "clients",
-    "egress",
+    "egress.mode",
+    "egress.ports",
+    "egress.allow_hosts",
+    "egress.deny_hosts",
 )
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})
@@ -35,8 +36,8 @@ class Settings(Section):
     memory: sections.Memory = sections.Memory()
     cache: sections.Cache = sections.Cache()
     upstream: sections.Upstream = sections.Upstream()
-    dns: reserved.Dns = reserved.Dns()
-    discovery: reserved.Discovery = reserved.Discovery()
+    dns: sections.Dns = sections.Dns()
+    discovery: sections.Discovery = sections.Discovery()
     trust: reserved.Trust = reserved.Trust()
     failover: reserved.Failover = reserved.Failover()
     relocation: reserved.Relocation = reserved.Relocation()

@@ -193,6 +193,7 @@ Origin = Annotated[
     _from_text(_parse_origin, "an http or https URL without user, path and query, such as http://127.0.0.1:8000"),
 ]
 BindHost = Annotated[str, _from_text(_parse_host, "an address such as 127.0.0.1, 0.0.0.0 or ::1, or a host name")]
+Address = Annotated[str, _from_text(lambda text: str(ip_address(text)), "an IP address such as 127.0.0.1 or ::1")]
 HostPattern = Annotated[str, _from_text(_parse_host_pattern, '"*", or a host name or an address without port')]
 HostPatterns = Annotated[tuple[HostPattern, ...], AfterValidator(_some)]
 Network = Annotated[str, _from_text(_parse_network, "an address range such as 10.0.0.0/8, without host bits")]

@@ -56,7 +56,8 @@ class DnsAnswer:
     """What came of one query. Names are lower case, without a trailing dot; times are Unix seconds.
 
     `owner` is the name that holds the records, at the end of any CNAME chain; `ttl` the smallest of the chain, in
-    seconds, as received; `reason` tells of a failure; `resolver` names who was asked ("system", "127.0.0.1:53").
+    seconds, as received; `reason` tells of a failure; `resolver` names who was asked ("system", "127.0.0.1:53");
+    `dropped` counts the records that were left out as malformed.
     """
 
     name: str
@@ -70,3 +71,4 @@ class DnsAnswer:
     resolver: str
     reason: str | None = None
     cached: bool = False
+    dropped: int = 0

@@ -105,6 +105,7 @@ _IDENTIFYING_MEMBERS: Final[Mapping[DocumentClass, tuple[Mapping[str, Callable[[
         {"name": _is_text, "protocolVersion": _is_text},
         {"name": _is_text, "preferredTransport": _is_text},
         {"name": _is_text, "url": _is_text},
+        {"aid_version": _is_text, "identity": _is_object},  # DA-11: DNS-AID's document under the same old name
     ),
     # MCP-2 and the shapes of MCP-3; the lists are what `mcp/catalog.json` and `mcp.json` hold. A bare `url`
     # or `endpoints` is found in error bodies as well.
@@ -139,6 +140,12 @@ _XML_ROOT: Final = re.compile(
     rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>)*+<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL | re.IGNORECASE
 )
 
+_WEB_PAGE: Final = re.compile(
+    rb"<(?:[!?]|(?:html|head|body|title|meta|link|script|style|base|div|span|p|h[1-6]|a|table|form|main|section|"
+    rb"article|nav|header|footer|center|br|hr|img|ul|ol|svg|pre|error)\b)",
+    re.IGNORECASE,
+)
+
 
 def gate(document_class: DocumentClass, media_type: str | None, body: bytes) -> Document | NotADocument:
     """Judge the body of a 200, content coding removed (C-15, C-16). Never raises.
@@ -156,7 +163,7 @@ def gate(document_class: DocumentClass, media_type: str | None, body: bytes) -> 
         return NotADocument(GateReason.EMPTY, "the body is empty")
     if accepted is DocumentFormat.XML_OR_TEXT:
         return _gate_sitemap(content)
-    if content.startswith(b"<") or _is_html(media_type):
+    if _is_html(media_type) or _is_markup(document_class, content):
         return NotADocument(GateReason.HTML, "the body is markup or declared as text/html")
     if accepted is DocumentFormat.TEXT:
         return _gate_text(content)
@@ -167,6 +174,13 @@ def gate(document_class: DocumentClass, media_type: str | None, body: bytes) -> 
 
 def _is_html(media_type: str | None) -> bool:
     return media_type is not None and media_type.partition(";")[0].strip().lower() == "text/html"
+
+
+def _is_markup(document_class: DocumentClass, content: bytes) -> bool:
+    """Markdown for agents may begin with a tag of its own making; every web page begins with one of HTML's."""
+    if document_class is DocumentClass.LLMS:
+        return _WEB_PAGE.match(content) is not None
+    return content.startswith(b"<")
 
 
 def _gate_json(document_class: DocumentClass, body: bytes) -> Document | NotADocument:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields, end_to_end
@@ -12,13 +13,23 @@ from proxy.http.targets import Target
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
+class Realm(Enum):
+    """Which addresses a target may lead to: any, where a client chose it; public ones, where a record or document
+    of a publisher did; those of the local link, where multicast DNS did."""
+
+    ANY = "any"
+    PUBLIC = "public"
+    LOCAL = "local"
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of the target URI. `fields` are end-to-end."""
+    """What is asked of the target URI, and how far that may lead. `fields` are end-to-end."""
 
     method: str
     target: Target
     fields: Fields
+    realm: Realm = Realm.ANY
 
     @property
     def is_safe(self) -> bool:

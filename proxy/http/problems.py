@@ -23,6 +23,7 @@ class Slug(StrEnum):
     ORIGIN_INVALID_RESPONSE = "origin-invalid-response"
     NOT_A_DOCUMENT = "not-a-document"
     NOT_FOUND = "not-found"
+    GONE = "gone"
     TOO_LARGE = "too-large"
     ONLY_IF_CACHED = "only-if-cached"
     UNAUTHORIZED = "unauthorized"
@@ -42,6 +43,7 @@ _KINDS: Mapping[Slug, tuple[int, str]] = MappingProxyType(
         Slug.ORIGIN_INVALID_RESPONSE: (502, "Origin answered with an invalid response"),
         Slug.NOT_A_DOCUMENT: (502, "Origin answered with something else than the document"),
         Slug.NOT_FOUND: (404, "Nothing here"),
+        Slug.GONE: (410, "Withdrawn by its publisher"),
         Slug.TOO_LARGE: (502, "Larger than is allowed"),
         Slug.ONLY_IF_CACHED: (504, "Not in the cache"),
         Slug.UNAUTHORIZED: (401, "Credentials needed"),

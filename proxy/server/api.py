@@ -2,44 +2,156 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
+from typing import Final
+from urllib.parse import parse_qs
+
+from proxy.caching.preconditions import matches_any
 from proxy.caching.serving import VIA, CacheStatus
+from proxy.discovery.names import BadDomain, parse_domain
+from proxy.engine.discovery.discoverer import Discoverer
+from proxy.engine.discovery.results import Prepared, Question
 from proxy.engine.outcome import Complete, Outcome, Served
 from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
 from proxy.http.messages import ResponseHead
 from proxy.http.problems import Problem, Slug
+from proxy.ports import Clock
+from proxy.server.schema import openapi
 
 _USAGE = """\
 discovery-proxy: a caching discovery reverse proxy for agents.
 
-Ask for any document through it:
+Ask for any document through it, or for everything a domain publishes for agents:
 
   GET /https/example.com/.well-known/agent-card.json   gateway form: scheme, host, path
   http_proxy, https_proxy                              forward form and CONNECT tunnels
+  GET /v1/discover/example.com                         documents, endpoints and routes of a domain, checked
+  GET /openapi.json                                    what these answers look like
 
 Cache-Status in each answer says where it came from. Health, metrics and purging are on the admin port.
 """
 
+_DISCOVER: Final = "/v1/discover/"
+_DISCOVERY_CLASS: Final = "discovery"
+_JSON: Final = "application/json"
 
-def api_answer(method: str, path: str, now: float) -> Complete | Problem:
-    """What the proxy itself has at `path`."""
-    if path != "/":
-        return Problem(
-            Slug.NOT_FOUND,
-            "The proxy has no resource of its own here. To reach an origin write /https/HOST/PATH, "
-            "send an absolute-form request, or configure a site for this Host.",
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A GET or HEAD of one of our own resources."""
+
+    path: str
+    query: str
+    fields: Fields
+
+
+class Api:
+    """Answers for what the proxy itself has; `discoverer` does the discovering."""
+
+    def __init__(self, discoverer: Discoverer, clock: Clock) -> None:
+        self._discoverer = discoverer
+        self._clock = clock
+
+    async def answer(self, method: str, path: str, query: str, fields: Fields) -> Complete | Problem:
+        """What the proxy itself has at `path`."""
+        answering = self._at(path)
+        if answering is None:
+            return Problem(
+                Slug.NOT_FOUND,
+                "The proxy has no resource of its own here. To reach an origin write /https/HOST/PATH, "
+                "send an absolute-form request, or configure a site for this Host.",
+            )
+        if method not in ("GET", "HEAD"):
+            return Problem(Slug.BAD_REQUEST, "Only GET and HEAD are answered here.", at_status=405)
+        return await answering(_Asked(path, query, fields))
+
+    def _at(self, path: str) -> Callable[[_Asked], Awaitable[Complete | Problem]] | None:
+        if path.startswith(_DISCOVER):
+            return self._discover
+        return {"/": self._usage, "/openapi.json": self._openapi}.get(path)
+
+    async def _usage(self, _: _Asked) -> Complete:
+        return self._own(_USAGE.encode(), "text/plain; charset=utf-8", "no-store")
+
+    async def _openapi(self, _: _Asked) -> Complete:
+        return self._own(_openapi_body(), _JSON, "max-age=300")
+
+    async def _discover(self, asked: _Asked) -> Complete | Problem:
+        started = perf_counter()
+        try:
+            question = self._question(asked)
+        except BadDomain as error:
+            return Problem(Slug.BAD_TARGET, error.detail)
+        prepared = self._discoverer.warm(question)
+        status = CacheStatus(detail="discovery")
+        if prepared is None:
+            prepared = await self._discoverer.discover(question)
+        else:
+            status = CacheStatus(hit=True, ttl=self._left(prepared))
+        if prepared.problem is not None:
+            return prepared.problem
+        return self._described(asked, prepared, status, (perf_counter() - started) * 1000)
+
+    def _question(self, asked: _Asked) -> Question:
+        """Raises BadDomain."""
+        domain = parse_domain(asked.path.removeprefix(_DISCOVER), isolated=self._discoverer.is_isolated)
+        if not asked.query:
+            return Question(domain, None, None)
+        given = parse_qs(asked.query)
+        level, ladder = given.get("level"), given.get("ladder")
+        return Question(domain, level[-1] if level else None, ladder[-1] if ladder else None)
+
+    def _left(self, prepared: Prepared) -> int:
+        return max(int(prepared.fresh_until - self._clock()), 0)
+
+    def _described(self, asked: _Asked, prepared: Prepared, status: CacheStatus, milliseconds: float) -> Complete:
+        left = self._left(prepared)
+        # What may not be kept may still be validated: the tag tells whether the domain says the same.
+        control = f"max-age={left}" if left else "no-cache"
+        extra: tuple[tuple[str, str], ...] = (("ETag", prepared.etag),)
+        none_match = asked.fields.get("if-none-match")
+        served = Served.FRESH if status.hit else Served.MISS
+        if none_match is not None and matches_any(none_match, prepared.etag):
+            return self._complete(304, b"", control, extra, status, served, _DISCOVERY_CLASS)
+        extra = (("Content-Type", _JSON), *extra)
+        return self._complete(200, prepared.body(milliseconds), control, extra, status, served, _DISCOVERY_CLASS)
+
+    def _own(self, body: bytes, media_type: str, control: str) -> Complete:
+        fields = (("Content-Type", media_type),)
+        return self._complete(200, body, control, fields, CacheStatus(detail="local"), Served.LOCAL, "other")
+
+    def _complete(
+        self,
+        status: int,
+        body: bytes,
+        control: str,
+        extra: tuple[tuple[str, str], ...],
+        cache_status: CacheStatus,
+        served: Served,
+        document_class: str,
+    ) -> Complete:
+        told = cache_status.serialise()
+        fields = Fields(
+            (
+                ("Date", format_http_date(self._clock())),
+                *extra,
+                ("Cache-Control", control),
+                ("X-Content-Type-Options", "nosniff"),
+                ("Access-Control-Allow-Origin", "*"),
+                ("Via", VIA),
+                ("Cache-Status", told),
+            )
         )
-    if method not in ("GET", "HEAD"):
-        return Problem(Slug.BAD_REQUEST, "Only GET and HEAD are answered here.", at_status=405)
-    status = CacheStatus(detail="local").serialise()
-    fields = Fields(
-        (
-            ("Date", format_http_date(now)),
-            ("Content-Type", "text/plain; charset=utf-8"),
-            ("Cache-Control", "no-store"),
-            ("Via", VIA),
-            ("Cache-Status", status),
-        )
-    )
-    outcome = Outcome(Served.LOCAL, 200, cache_status=status)
-    return Complete(ResponseHead(200, "OK", fields), _USAGE.encode(), outcome)
+        reason = "Not Modified" if status == 304 else "OK"
+        outcome = Outcome(served, status, document_class=document_class, cache_status=told, ttl=cache_status.ttl)
+        return Complete(ResponseHead(status, reason, fields), body, outcome)
+
+
+@cache
+def _openapi_body() -> bytes:
+    return json.dumps(openapi(), indent=1).encode()

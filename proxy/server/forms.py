@@ -47,9 +47,10 @@ class ToTunnel:
 
 @dataclass(frozen=True, slots=True)
 class ToApi:
-    """The proxy's own resource at `path`."""
+    """The proxy's own resource at `path`; `query` is what followed the "?", without it."""
 
     path: str
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ def destination(method: str, request_target: str, hosts: tuple[str, ...], sites:
         if site is not None:
             return ToTarget(Form.SITE, parse_target(site.origin + request_target))
         target = parse_gateway(request_target)
-        return ToApi(request_target.partition("?")[0]) if target is None else ToTarget(Form.GATEWAY, target)
+        if target is not None:
+            return ToTarget(Form.GATEWAY, target)
+        path, _, query = request_target.partition("?")
+        return ToApi(path, query)
     except MalformedTarget as error:
         return Unroutable(_form_of(method, request_target), Problem(Slug.BAD_TARGET, error.detail))
 

@@ -20,7 +20,7 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
 from proxy.ports import ByteStream, Clock, Origin, OriginUnavailable
-from proxy.server.api import api_answer
+from proxy.server.api import Api
 from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
 from proxy.server.incoming import Incoming
 from proxy.server.protocol import ClientStream, Connection
@@ -60,6 +60,7 @@ class Front:
 
     gateway: Gateway
     origin: Origin
+    api: Api
     sites: tuple[Site, ...]
     connect: bool
     connect_ports: tuple[int, ...]
@@ -119,8 +120,8 @@ class _Exchange:
             case ToTunnel(host, port):
                 self._entry = replace(self._entry, form=Form.TUNNEL)
                 return await self._tunnel(host, port)
-            case ToApi(path):
-                answer = api_answer(http.method, path, self._clock())
+            case ToApi(path, query):
+                answer = await self._front.api.answer(http.method, path, query, incoming.fields)
                 return self.fail(answer) if isinstance(answer, Problem) else self._complete(answer)
             case Unroutable(form, problem):
                 self._entry = replace(self._entry, form=form)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from proxy.config import Settings
 from proxy.metrics import Metrics
-from proxy.server.wiring import Kept, build_engine, keep, marks_of, open_origin, wall_clock
+from proxy.server.network import open_network
+from proxy.server.wiring import Kept, build_engine, keep, marks_of, wall_clock
 from proxy.stores.generations import read_generations
 from proxy.stores.persistent import open_snapshot
 from proxy.upstream.addresses import OwnListeners
@@ -37,11 +38,11 @@ async def _explain(settings: Settings, path: Path, url: str) -> dict[str, object
     kept = _read(settings, path)
     # Nothing is asked of an origin, so what only connections need is not looked at.
     upstream = settings.upstream.model_copy(update={"ca_file": None})
-    origin = open_origin(settings.model_copy(update={"upstream": upstream}), OwnListeners(), wall_clock)
+    network = open_network(settings.model_copy(update={"upstream": upstream}), OwnListeners(), wall_clock)
     try:
-        return await build_engine(settings, kept, origin).control.explain(url)
+        return await build_engine(settings, kept, network).control.explain(url)
     finally:
-        await origin.close()
+        await network.close()
         await kept.close(_PATIENCE)
 
 

@@ -18,6 +18,7 @@ from proxy.engine.control import Control
 from proxy.logs import AccessLog, set_level
 from proxy.metrics import Metrics
 from proxy.server.handler import Front, Handler
+from proxy.server.network import Network, open_network
 from proxy.server.opening import address_of, opening_port, server_tls
 from proxy.server.protocol import Connection, Server
 from proxy.server.reloading import reloaded
@@ -30,11 +31,9 @@ from proxy.server.wiring import (
     build_engine,
     engine_settings,
     open_kept,
-    open_origin,
     wall_clock,
 )
 from proxy.upstream.addresses import OwnListeners
-from proxy.upstream.origin import AiohttpOrigin
 
 # aiohttp's default would refuse a request that many small fields make; the byte limit bounds them anyway.
 _MAX_FIELDS = 256
@@ -60,7 +59,7 @@ class Service:
         self._ready = False
         self._kept: Kept
         self._engine: Engine
-        self._origin: AiohttpOrigin
+        self._network: Network
         self._web: Server
         self._listener: asyncio.Server
         self._admin: web.AppRunner
@@ -73,11 +72,11 @@ class Service:
         """Open stores and ports, and say so. Raises CannotOpen, with nothing left open."""
         settings = self.settings
         async with AsyncExitStack() as opened:
-            self._origin = open_origin(settings, self._own, wall_clock)
-            opened.push_async_callback(self._close_origin)
+            self._network = open_network(settings, self._own, wall_clock)
+            opened.push_async_callback(self._close_network)
             self._kept = open_kept(settings, self._metrics, wall_clock)
             opened.push_async_callback(self._kept.close, _CLOSING_SECONDS)
-            self._engine = build_engine(settings, self._kept, self._origin)
+            self._engine = build_engine(settings, self._kept, self._network)
             self._attach_gauges()
             await self._open_admin(opened)
             await self._open_data(opened)
@@ -163,11 +162,11 @@ class Service:
     async def reload(self, settings: Settings) -> None:
         """Go on under `settings`; requests under way end under the old ones. Raises CannotOpen."""
         settings, waiting = reloaded(settings, self.settings)
-        origin = open_origin(settings, self._own, wall_clock)
+        network = open_network(settings, self._own, wall_clock)
         for key in waiting:
             _log.warning("takes effect at the next start", extra={"key": key})
-        retired, self._origin = self._origin, origin
-        old, self._engine = self._engine, build_engine(settings, self._kept, origin)
+        retired, self._network = self._network, network
+        old, self._engine = self._engine, build_engine(settings, self._kept, network)
         self._kept.flights.lease = engine_settings(settings).flight_lease
         lease = engine_settings(self.settings).flight_lease
         self.settings = settings
@@ -177,14 +176,14 @@ class Service:
         await asyncio.sleep(0)
         _log.info("reloaded")
 
-    async def _retire(self, engine: Engine, origin: AiohttpOrigin, lease: float) -> None:
+    async def _retire(self, engine: Engine, network: Network, lease: float) -> None:
         """Streams and tunnels may last for hours: what they use is closed when the last one has ended."""
         try:
             await engine.front.usage.ended()
             # Fills that nobody waits for may still use it; none lasts longer than its lease.
             await asyncio.sleep(lease)
         finally:
-            await origin.close()
+            await network.close()
 
     async def _tend(self) -> None:
         """Try stores that cannot be used again, and tell when that changes."""
@@ -230,8 +229,8 @@ class Service:
         self._access.flush()
         _log.info("stopped")
 
-    async def _close_origin(self) -> None:
-        await self._origin.close()
+    async def _close_network(self) -> None:
+        await self._network.close()
 
 
 def _address(name: tuple[str, int]) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from proxy import __version__
 from proxy.config import Settings
 from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass
 from proxy.engine.collapse import Flights
 from proxy.engine.control import Control
+from proxy.engine.discovery.discoverer import Discoverer, DiscoverySettings, World
 from proxy.engine.fill import Filler
 from proxy.engine.forwarder import Forwarder
 from proxy.engine.gateway import Gateway
@@ -22,18 +24,18 @@ from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
-from proxy.ports import Clock, Origin
+from proxy.ports import Clock
+from proxy.server.api import Api
 from proxy.server.forms import Site
 from proxy.server.handler import Entry, Front
-from proxy.server.opening import CannotOpen, opening
+from proxy.server.network import Network
+from proxy.server.opening import CannotOpen
 from proxy.server.usage import Usage
 from proxy.stores.files import Claim, StoreInUse
 from proxy.stores.generations import MemoryGenerations, SqliteGenerations
 from proxy.stores.memory import Memory
 from proxy.stores.persistent import Persistent, open_sqlite
 from proxy.stores.tiered import Tiered
-from proxy.upstream.addresses import AddressPolicy
-from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 
 # A fill may take as long as connecting and answering may, and then store its body.
 _LEASE_MARGIN = 5.0
@@ -118,7 +120,21 @@ def engine_settings(settings: Settings) -> EngineSettings:
     )
 
 
-def build_engine(settings: Settings, kept: Kept, origin: Origin) -> Engine:
+def discovery_settings(settings: Settings) -> DiscoverySettings:
+    """Discovery's part of the configuration."""
+    discovery = settings.discovery
+    return DiscoverySettings(
+        deadline=discovery.deadline,
+        concurrency=discovery.concurrency,
+        negative_ttl=settings.cache.negative_ttl,
+        agent=f"discovery-proxy/{__version__}",
+        anp=discovery.anp,
+        isolated=discovery.mdns.isolated,
+        requires_dnssec=settings.dns.dnssec == "require",
+    )
+
+
+def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     """The engine under `settings`, on the stores of `kept`."""
     limits = engine_settings(settings)
     rules = Rules(limits, class_policies(settings))
@@ -132,35 +148,22 @@ def build_engine(settings: Settings, kept: Kept, origin: Origin) -> Engine:
         clock=kept.clock,
         settings=limits,
     )
+    origin = network.origin
     filler = Filler(state, origin)
     refresher = Refresher(state, filler)
     gateway = Gateway(state, filler, refresher, Forwarder(state, origin))
     control = Control(state, refresher)
+    world = World(gateway, origin, network.dns, network.link)
     front = Front(
         gateway=gateway,
         origin=origin,
+        api=Api(Discoverer(state, world, discovery_settings(settings)), kept.clock),
         sites=tuple(Site(site.hosts, site.origin) for site in settings.sites),
         connect=settings.forward.connect == "tunnel",
         connect_ports=settings.forward.connect_ports,
         usage=Usage(),
     )
     return Engine(front, control, refresher)
-
-
-def open_origin(settings: Settings, policy: AddressPolicy, clock: Clock) -> AiohttpOrigin:
-    """The network under `settings`. Raises CannotOpen when `upstream.ca_file` cannot be used."""
-    upstream = settings.upstream
-    limits = UpstreamLimits(
-        connect_timeout=upstream.connect_timeout,
-        total_timeout=upstream.total_timeout,
-        idle_timeout=upstream.idle_timeout,
-        max_header=upstream.max_header,
-        max_connections=upstream.max_connections,
-        ca_file=upstream.ca_file,
-        connect_to=upstream.connect_to,
-    )
-    with opening(f"upstream.ca_file {upstream.ca_file}"):
-        return AiohttpOrigin(limits, policy, clock)
 
 
 def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:

@@ -8,6 +8,7 @@ checked address without another look-up (so a name cannot change its mind in bet
 from __future__ import annotations
 
 import socket
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Protocol
@@ -44,18 +45,33 @@ class OwnListeners:
             raise OriginUnavailable(OriginFault.DENIED, "The target is this proxy itself: the request would loop.")
 
 
-class CheckedResolver(AbstractResolver):
-    """The system's resolver, of whose answers only those that pass the policy as a whole come through."""
+Lookup = Callable[[str], Awaitable[tuple[str, ...]]]
+"""The literal addresses of a host name; none when there are none to be had."""
 
-    def __init__(self, policy: AddressPolicy) -> None:
+
+class CheckedResolver(AbstractResolver):
+    """Resolvers of whose answers only those that pass the policy as a whole come through.
+
+    Names of domains are asked of `lookup`, where there is one, and all others of the system; `asks` is told where
+    other names are to be asked of it.
+    """
+
+    def __init__(
+        self, policy: AddressPolicy, lookup: Lookup | None = None, asks: Callable[[str], bool] | None = None
+    ) -> None:
         self._policy = policy
+        self._lookup = lookup
+        self._asks = asks or _is_domain
         self._system = ThreadedResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """The addresses of `host`. Raises OSError for a name without any, OriginUnavailable for a denied one."""
-        results = await self._system.resolve(host, port, family)
+        if self._lookup is not None and self._asks(host):
+            results = _results(host, await self._lookup(host), port, family)
+        else:
+            results = await self._system.resolve(host, port, family)
         for result in results:
             self._policy.check(result["host"], result["port"])
         return results
@@ -75,6 +91,31 @@ class CheckedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """There is nothing to close."""
+
+
+def _is_domain(host: str) -> bool:
+    """Whether DNS is to be asked: itself and the local link (RFC 6762 §3) the system alone knows."""
+    is_own = host.endswith((".localhost", ".local"))
+    return "." in host and not is_own and not is_address(host)
+
+
+def _results(host: str, addresses: tuple[str, ...], port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+    """What aiohttp wants to know of the addresses of `family`. Raises OSError when there are none."""
+    results = [
+        ResolveResult(
+            hostname=host,
+            host=address,
+            port=port,
+            family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+            proto=socket.IPPROTO_TCP,
+            flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+        )
+        for address in addresses
+    ]
+    matching = [result for result in results if family in (socket.AF_UNSPEC, result["family"])]
+    if not matching:
+        raise socket.gaierror(socket.EAI_NONAME, "DNS knows no address of the host.")
+    return matching
 
 
 def _reaches(address: str, listener: IPv4Address | IPv6Address) -> bool:

@@ -26,6 +26,7 @@ from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage, StreamWriter
 
 from proxy.http.messages import ResponseHead
+from proxy.metering import Meter
 from proxy.ports import Interim
 from proxy.upstream.faults import invalid_response
 from proxy.upstream.octets import RequestOctets, response_head
@@ -36,12 +37,14 @@ _PASSED_ON: Final = frozenset({102, 103})
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one exchange is to do; travels with aiohttp's request."""
+    """What one exchange is to do; travels with aiohttp's request. `meter` counts for `host`."""
 
     octets: RequestOctets
     max_head_bytes: int
     interim: Interim | None
     upgrade: bool
+    host: str
+    meter: Meter | None
 
 
 def carrying(order: Order) -> ClientMiddlewareType:
@@ -63,9 +66,12 @@ class OctetRequest(ClientRequest):
     async def send(self, conn: Connection) -> ClientResponse:
         """Write head and body; the body goes on while the response is awaited."""
         protocol = conn.protocol
-        assert protocol is not None
+        assert isinstance(protocol, MeteredProtocol)
         writer = StreamWriter(protocol, self.loop)
         await writer.write(self.order.octets.head, drain=False)
+        protocol.meter = self.order.meter
+        if protocol.meter is not None:
+            protocol.meter.http_sent(self.order.host, len(self.order.octets.head))
         upload = None
         if self.order.octets.body is not None:
             if self.order.octets.is_chunked:
@@ -119,7 +125,19 @@ class OctetResponse(ClientResponse):
                 self.order.interim(response_head(message, self.order.max_head_bytes))
 
 
-class BrokenBodies(ResponseHandler):
+class MeteredProtocol(ResponseHandler):
+    """A connection that counts what arrives for the exchange it carries: HTTP/1.1, so one at a time."""
+
+    meter: Meter | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Octets above TLS."""
+        if self.meter is not None:
+            self.meter.received(len(data))
+        super().data_received(data)
+
+
+class BrokenBodies(MeteredProtocol):
     """Tells the reader of a body that it broke off where aiohttp's parser is silent about it.
 
     That is after a parse error in a later segment (the reader would wait for ever), and when a body that ends with

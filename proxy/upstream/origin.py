@@ -13,8 +13,9 @@ from yarl import URL
 
 from proxy.caching.freshness import Exchange
 from proxy.http.messages import Request
+from proxy.metering import current_meter
 from proxy.ports import Body, ByteStream, Clock, Interim, Upgraded
-from proxy.upstream.addresses import AddressPolicy, CheckedResolver
+from proxy.upstream.addresses import CheckedResolver
 from proxy.upstream.connect_to import ConnectTo, connect_address
 from proxy.upstream.exchange import Connector, OctetRequest, OctetResponse, Order, carrying
 from proxy.upstream.faults import MAX_FIELDS, faults
@@ -52,10 +53,10 @@ class UpstreamLimits:
 class AiohttpOrigin:
     """Implements `ports.Origin`. Made inside a running event loop; raises OSError for an unusable `ca_file`."""
 
-    def __init__(self, limits: UpstreamLimits, policy: AddressPolicy, clock: Clock) -> None:
+    def __init__(self, limits: UpstreamLimits, resolver: CheckedResolver, clock: Clock) -> None:
         self._limits = limits
         self._clock = clock
-        self._resolver = CheckedResolver(policy)
+        self._resolver = resolver
         tls = ssl.create_default_context(cafile=limits.ca_file)
         tls.set_alpn_protocols(["http/1.1"])
         connector = Connector(
@@ -115,6 +116,7 @@ class AiohttpOrigin:
     ) -> StreamedResponse:
         target = request.target
         host, port = connect_address(self._limits.connect_to, target.host, target.port)
+        order = Order(octets, self._limits.max_header, interim, upgrade, target.host, current_meter.get())
         sent_at = self._clock()
         with faults(
             f"The origin sent no response within {self._limits.total_timeout:g} seconds (upstream.total_timeout)."
@@ -128,7 +130,7 @@ class AiohttpOrigin:
                     server_hostname=target.host,
                     data=octets.body,
                     allow_redirects=False,
-                    middlewares=(carrying(Order(octets, self._limits.max_header, interim, upgrade)),),
+                    middlewares=(carrying(order),),
                 )
         assert isinstance(response, OctetResponse)
         return StreamedResponse(response, Exchange(sent_at, self._clock()), deadline, self._limits.total_timeout)

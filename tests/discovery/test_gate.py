@@ -62,7 +62,7 @@ def test_mcp_server_card_shapes(vector: dict[str, Any]) -> None:
     "vector", sample("discovery/legacy_agent_json_sniff.json"), ids=lambda vector: str(vector["doc"])[:40]
 )
 def test_legacy_agent_json(vector: dict[str, Any]) -> None:
-    expected = "json" if vector["kind"].startswith("a2a") else "members-missing"
+    expected = "json" if vector["kind"].startswith(("a2a", "dns-aid")) else "members-missing"
     assert outcome("agent-card", json.dumps(vector["doc"]).encode()) == expected, vector["kind"]
 
 
@@ -116,6 +116,8 @@ ACCEPTED = [
     # LLMS, ROBOTS
     ("llms", "# Title\n\n> Summary\n", "text"),
     ("llms", "\ufeff# Title", "text"),
+    ("llms", "<SYSTEM>For agents</SYSTEM>\n\n# Title", "text"),
+    ("llms", "<https://e.example/>: an autolink", "text"),
     ("llms", "[A link](https://e.example/) first", "text"),
     ("llms", '"Quoted" opening', "text"),
     ("robots", "User-agent: *\r\nDisallow:\r\n", "text"),
@@ -211,6 +213,10 @@ REFUSED = [
     # LLMS, ROBOTS
     ("llms", b"", "empty"),
     ("llms", b"\n<!DOCTYPE html>", "html"),
+    ("llms", b"<html lang=en>", "html"),
+    ("llms", b"<Title>Not found</Title>", "html"),
+    ("llms", b"<!-- a page --><p>", "html"),
+    ("llms", b"<?xml version='1.0'?><Error/>", "html"),
     ("llms", b"# a\x00b", "not-text"),
     ("llms", b"{}", "not-text"),
     ("llms", b"[]", "not-text"),

@@ -98,6 +98,7 @@ class Simulation:
     gateway: Gateway
     control: Control
     rules: Rules
+    state: EngineState
 
     async def ask(
         self,
@@ -190,4 +191,5 @@ def engine(
         gateway,
         control,
         rules,
+        state,
     )

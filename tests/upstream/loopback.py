@@ -11,7 +11,7 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
 from proxy.ports import Clock, OriginUnavailable
-from proxy.upstream.addresses import AddressPolicy, OwnListeners
+from proxy.upstream.addresses import AddressPolicy, CheckedResolver, OwnListeners
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 from tests.simulators.wire import ScriptedOrigin
 
@@ -40,7 +40,7 @@ def request_to(
 async def client(
     limits: UpstreamLimits = DEFAULTS, policy: AddressPolicy | None = None, clock: Clock = lambda: 1_000_000.0
 ) -> AsyncIterator[AiohttpOrigin]:
-    origin = AiohttpOrigin(limits, policy or OwnListeners(), clock)
+    origin = AiohttpOrigin(limits, CheckedResolver(policy or OwnListeners()), clock)
     try:
         yield origin
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 
 import pytest
 
@@ -10,7 +11,7 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
 from proxy.ports import OriginFault, OriginUnavailable
-from proxy.upstream.addresses import OwnListeners
+from proxy.upstream.addresses import CheckedResolver, OwnListeners
 from proxy.upstream.connect_to import ConnectTo, connect_address
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 from tests.simulators.wire import ScriptedOrigin
@@ -129,3 +130,82 @@ async def test_ipv6() -> None:
     async with client() as upstream:
         assert await (await upstream.fetch(request_to(origin, host="::1"))).read(9) == b"hi"
     await origin.__aexit__(None, None, None)
+
+
+class AddressBook:
+    """A look-up by DNS that keeps what it was asked."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = addresses
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str) -> tuple[str, ...]:
+        self.asked.append(host)
+        return self.addresses
+
+
+class NoDocumentation:
+    """A policy that refuses one network."""
+
+    def check(self, address: str, port: int) -> None:
+        if address.startswith("192.0.2."):
+            raise OriginUnavailable(OriginFault.DENIED, "Refused.")
+
+
+ANY_FAMILY, V4, V6 = socket.AF_UNSPEC, socket.AF_INET, socket.AF_INET6
+BOTH_FAMILIES = ("2001:db8::1", "198.51.100.1", "198.51.100.2")
+LOOK_UPS: dict[str, tuple[tuple[str, ...], socket.AddressFamily, list[tuple[str, int]]]] = {
+    "one": (("198.51.100.1",), ANY_FAMILY, [("198.51.100.1", V4)]),
+    "all, in their order": (
+        BOTH_FAMILIES,
+        ANY_FAMILY,
+        [("2001:db8::1", V6), ("198.51.100.1", V4), ("198.51.100.2", V4)],
+    ),
+    "IPv4 wanted": (BOTH_FAMILIES, V4, [("198.51.100.1", V4), ("198.51.100.2", V4)]),
+    "IPv6 wanted": (BOTH_FAMILIES, V6, [("2001:db8::1", V6)]),
+}
+
+
+@pytest.mark.parametrize(("addresses", "family", "expected"), LOOK_UPS.values(), ids=LOOK_UPS)
+async def test_looked_up(
+    addresses: tuple[str, ...], family: socket.AddressFamily, expected: list[tuple[str, int]]
+) -> None:
+    book = AddressBook(*addresses)
+    results = await CheckedResolver(NoDocumentation(), book).resolve("example.com", 443, family)
+    assert [(result["host"], result["family"]) for result in results] == expected
+    assert {(result["hostname"], result["port"]) for result in results} == {("example.com", 443)}
+    assert book.asked == ["example.com"]
+
+
+NOWHERE: dict[str, tuple[tuple[str, ...], socket.AddressFamily]] = {
+    "no address": ((), ANY_FAMILY),
+    "none of the family": (("198.51.100.1",), V6),
+}
+
+
+@pytest.mark.parametrize(("addresses", "family"), NOWHERE.values(), ids=NOWHERE)
+async def test_looked_up_in_vain(addresses: tuple[str, ...], family: socket.AddressFamily) -> None:
+    with pytest.raises(OSError):
+        await CheckedResolver(NoDocumentation(), AddressBook(*addresses)).resolve("example.com", 443, family)
+
+
+@pytest.mark.parametrize("refused", [0, 1, 2])
+async def test_one_refused_address_refuses_the_host(refused: int) -> None:
+    addresses = list(BOTH_FAMILIES)
+    addresses.insert(refused, "192.0.2.1")
+    with pytest.raises(OriginUnavailable) as caught:
+        await CheckedResolver(NoDocumentation(), AddressBook(*addresses)).addresses("example.com", 443)
+    assert caught.value.fault is OriginFault.DENIED
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1", "host.localhost", "host.local"])
+async def test_left_to_the_system(host: str) -> None:
+    book = AddressBook("198.51.100.1")
+    with suppress(OSError):  # whether the system knows the name is its own matter
+        await CheckedResolver(NoDocumentation(), book).resolve(host, 443)
+    assert book.asked == []
+
+
+async def test_what_a_connection_is_made_with() -> None:
+    infos = await CheckedResolver(OwnListeners(), AddressBook("198.51.100.1")).addresses("example.com", 443)
+    assert infos == [(V4, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("198.51.100.1", 443))]

@@ -13,7 +13,7 @@ import pytest
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
-from proxy.upstream.addresses import OwnListeners
+from proxy.upstream.addresses import CheckedResolver, OwnListeners
 from proxy.upstream.connect_to import ConnectTo
 from proxy.upstream.origin import AiohttpOrigin, UpstreamLimits
 from tests.simulators.wire import Authority, ScriptedOrigin
@@ -98,4 +98,6 @@ async def test_no_tls_there(limits: UpstreamLimits) -> None:
 
 async def test_unusable_ca_file(tmp_path: Path) -> None:
     with pytest.raises(OSError):
-        AiohttpOrigin(UpstreamLimits(ca_file=str(tmp_path / "none.pem")), OwnListeners(), lambda: 0.0)
+        AiohttpOrigin(
+            UpstreamLimits(ca_file=str(tmp_path / "none.pem")), CheckedResolver(OwnListeners()), lambda: 0.0
+        )

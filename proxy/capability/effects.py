@@ -1,0 +1,92 @@
+"""What a route or a request changes (UAIX.md §4.1 `side_effect_status`, `get_safety`; §5.4; U-G8).
+
+The words of both members are published as names only, so they are read generously towards caution: a word that
+is not known to be harmless means a change, and by its first part the gravest one known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from proxy.discovery.routes import RouteRecord
+from proxy.http.messages import SAFE_METHODS
+
+
+class SideEffect(StrEnum):
+    NONE = "none"
+    READ_ONLY = "read_only"
+    CREATES = "creates"
+    UPDATES = "updates"
+    SIDE_EFFECTING = "side_effecting"
+    """A change of which nothing more is said."""
+    PUBLISHES = "publishes"
+    DELETES = "deletes"
+    PAYS = "pays"
+    ACCOUNT_CHANGE = "account_change"
+    REPOSITORY_WRITE = "repository_write"
+    MEMORY_WRITE = "memory_write"
+    REGULATED = "regulated"
+
+    @property
+    def is_change(self) -> bool:
+        return self not in _HARMLESS
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether it takes recorded consent, and no GET may do it at all."""
+        return self in _RESTRICTED
+
+
+_HARMLESS: Final = frozenset({SideEffect.NONE, SideEffect.READ_ONLY})
+_RESTRICTED: Final = (
+    frozenset(SideEffect) - _HARMLESS - {SideEffect.CREATES, SideEffect.UPDATES, SideEffect.SIDE_EFFECTING}
+)
+_EFFECTS: Final[Mapping[str, SideEffect]] = {effect.value: effect for effect in SideEffect}
+# "deletes_record" is a deletion.
+_BY_FIRST_PART: Final[Mapping[str, SideEffect]] = {
+    effect.partition("_")[0]: effect for effect in SideEffect if effect not in _HARMLESS
+}
+_ACTION_GETS: Final = frozenset({"bounded_idempotent_action", "not_for_discovery", "get_action", "unsafe"})
+_KEY_PARAMETERS: Final = frozenset({"idempotency_key", "nonce"})
+
+
+def token(text: str) -> str:
+    """A published word as it is compared: lower case, with underscores."""
+    return text.lower().replace("-", "_")
+
+
+def side_effect(route: RouteRecord) -> SideEffect:
+    """What the route changes: its own word, else what its method and the marks of a GET-Action tell."""
+    stated = _stated(route.side_effect_status)
+    if route.method == "DELETE" and stated in (None, SideEffect.SIDE_EFFECTING):
+        return SideEffect.DELETES
+    if stated is not None and stated.is_change:
+        return stated
+    if route.method in SAFE_METHODS:
+        return SideEffect.SIDE_EFFECTING if _is_get_action(route) else stated or SideEffect.NONE
+    return stated or SideEffect.SIDE_EFFECTING
+
+
+def is_change(method: str, url: str) -> bool:
+    """Whether a request of which no route record speaks may change something."""
+    return method not in SAFE_METHODS or _carries_key(url)
+
+
+def _stated(word: str | None) -> SideEffect | None:
+    if word is None:
+        return None
+    name = token(word)
+    return _EFFECTS.get(name) or _BY_FIRST_PART.get(name.partition("_")[0], SideEffect.SIDE_EFFECTING)
+
+
+def _is_get_action(route: RouteRecord) -> bool:
+    marked = route.get_safety is not None and token(route.get_safety) in _ACTION_GETS
+    return marked or _carries_key(route.highest_supported_path or "")
+
+
+def _carries_key(url: str) -> bool:
+    """Whether the query has an idempotency key or nonce, which only a change needs."""
+    query = url.partition("#")[0].partition("?")[2]
+    return any(pair.partition("=")[0] in _KEY_PARAMETERS for pair in query.replace(";", "&").split("&"))

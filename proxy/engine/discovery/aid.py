@@ -1,0 +1,76 @@
+"""AID: the endpoint that a record or the well-known document names, its key proved live where it has one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from proxy.discovery.aid import parse_aid_document
+from proxy.discovery.aidrecord import AidError, AidRecord, Proto
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.findings import Finding
+from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.cards import Leads
+from proxy.engine.discovery.proof import prove
+from proxy.engine.discovery.records import DnsFacts
+from proxy.engine.discovery.steps import StepOutcome
+from proxy.http.targets import Target
+from proxy.ports import Origin
+
+_STEP: Final = "aid"
+
+
+class AidSource:
+    """AID in one call. `mcp_endpoint` is where an MCP server is known to listen by its word."""
+
+    def __init__(self, call: Call, facts: DnsFacts, leads: Leads, origin: Origin, agent: str) -> None:
+        self._call = call
+        self._facts = facts
+        self._leads = leads
+        self._origin = origin
+        self._agent = agent
+        self.mcp_endpoint: Target | None = None
+
+    async def by_record(self) -> None:
+        """What DNS says: of AID, and the agents that the index names."""
+        record = self._facts.agent.aid
+        if isinstance(record, AidRecord) and not await self._add(record, record.version.value, "hint"):
+            self._facts.refuse_aid("ERR_SECURITY: The endpoint did not prove to hold the key of the record.")
+        for pointer in self._facts.agents:
+            url = f"https://{pointer.target}:{pointer.port or 443}/"
+            self._call.add_endpoint(pointer.protocol or "unknown", url, "svcb", "hint")
+
+    async def by_document(self) -> None:
+        """The last probe, and only where DNS had no record or no answer (AID-9)."""
+        said = self._facts.agent.aid
+        if isinstance(said, AidRecord) or not said.allows_document:
+            return
+        target = Target("https", self._call.domain, 443, "/.well-known/agent", None)
+        reading = await self._call.read(_STEP, target, DocumentClass.AID)
+        if not reading.is_found:
+            self._call.add_document(reading)
+            return
+        record = parse_aid_document(reading.body, reading.fields.get("content-type"), self._call.clock())
+        if isinstance(record, AidError):
+            self._call.add_document(reading, (Finding(record.name, "", record.detail),))
+            return
+        self._call.add_document(reading)
+        await self._add(record, "aid-well-known", "origin-tls")
+
+    async def _add(self, record: AidRecord, source: str, trust: str) -> bool:
+        """List the endpoint of a record, unless it has a key and does not prove to hold it (AID-21)."""
+        if record.target is None:
+            detail = f"{record.proto} endpoints are for a person on the machine to decide on."
+            self._call.steps.note(_STEP, record.proto.value, StepOutcome.SKIPPED, detail)
+            return True
+        proof = await prove(self._call, record, self._origin, self._agent)
+        if proof is not None and not proof.holds:
+            return False
+        self._call.add_endpoint(
+            record.proto.value, record.uri, source, trust, None if proof is None else proof.told()
+        )
+        metadata_url = None if proof is None else proof.metadata_url
+        if record.proto is Proto.MCP or metadata_url is not None:
+            self._leads.resources.setdefault(record.uri, metadata_url)
+        if record.proto is Proto.MCP:
+            self.mcp_endpoint = record.target
+        return True

@@ -1,0 +1,53 @@
+"""API catalogs (RFC 9727): descriptions are located and not fetched, further catalogs are read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.gate import NotADocument
+from proxy.discovery.linkset import Linkset, parse_linkset
+from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.reading import Manner
+from proxy.engine.discovery.steps import StepOutcome
+from proxy.http.targets import Target
+from proxy.lint.linksets import lint_linkset
+
+_STEP: Final = "api-catalog"
+_MOST_DEPTH: Final = 4
+_MOST_CATALOGS: Final = 8
+
+
+async def find_apis(call: Call, start: Target) -> bool:
+    """The APIs of the catalog at `start` and of those it leads to; whether there is one."""
+    level, seen, found = [start], {start}, False
+    for _ in range(_MOST_DEPTH):
+        following: list[Target] = []
+        for target in level:
+            linkset = await _read(call, target)
+            if linkset is None:
+                continue
+            found = True
+            following += [one for one in linkset.nested if one not in seen]
+            seen.update(following)
+        level = following[:_MOST_CATALOGS]
+        if not level:
+            return found
+    detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
+    call.steps.note(_STEP, level[0].uri, StepOutcome.SKIPPED, detail)
+    return found
+
+
+async def _read(call: Call, target: Target) -> Linkset | None:
+    reading = await call.read(_STEP, target, DocumentClass.API_CATALOG, Manner(site=call.domain))
+    if not reading.is_found:
+        call.add_document(reading)
+        return None
+    call.add_document(reading, lint_linkset(reading.body, call.clock()))
+    linkset = parse_linkset(reading.body, reading.target)
+    if isinstance(linkset, NotADocument):
+        return None
+    for link in linkset.links:
+        if link.rel == "service-desc" and link.target is not None:
+            call.add_endpoint("openapi", link.target.uri, _STEP, "hint" if link.is_claim else "origin-tls")
+    return linkset

@@ -1,0 +1,155 @@
+"""OAuth metadata for the endpoints of a domain (§10 phase 6, RFC 8414, RFC 9728).
+
+A document that names its metadata is believed before a derivation from an endpoint; whatever is found counts only
+if it repeats the identifier it was looked up by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.gate import NotADocument
+from proxy.discovery.oauth import (
+    IdentifierRefused,
+    Problem,
+    check_issuer,
+    check_metadata_url,
+    check_resource,
+    issuer_candidates,
+    resource_candidates,
+)
+from proxy.discovery.oauthmetadata import (
+    AuthorizationServer,
+    parse_authorization_server,
+    parse_protected_resource,
+)
+from proxy.discovery.urls import UrlRefused, admit
+from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.reading import Reading, ReadOutcome
+from proxy.lint.oauth import lint_authorization_server, lint_protected_resource
+
+_MOST_RESOURCES: Final = 2
+_MOST_ISSUERS: Final = 2
+_SERVER: Final = "oauth-as"
+_RESOURCE: Final = "oauth-pr"
+
+
+@dataclass(slots=True)
+class Authorization:
+    """What was found out: the first usable server, and every problem on the way."""
+
+    server: AuthorizationServer | None = None
+    metadata_url: str | None = None
+    problems: list[dict[str, object]] = field(default_factory=list)
+
+    def told(self) -> dict[str, object] | None:
+        """Authorization as the answer has it; None where nothing was said about it."""
+        if self.server is None and not self.problems:
+            return None
+        server = self.server
+        return {
+            "metadata_url": self.metadata_url,
+            "issuer": server and server.issuer,
+            "token_endpoint": server and server.token_endpoint,
+            "token_endpoint_auth_methods_supported": list(
+                server.token_endpoint_auth_methods_supported if server else ()
+            ),
+            "problems": self.problems,
+        }
+
+    def note(self, problems: Iterable[Problem], url: str | None) -> None:
+        """Problems of the metadata at `url`."""
+        self.problems += [{"code": one.code.value, "url": url, "detail": one.detail} for one in problems]
+
+
+async def find_authorization(
+    call: Call, metadata_urls: Sequence[str], resources: Sequence[tuple[str, str | None]]
+) -> Authorization:
+    """The authorization server by the `metadata_urls` that documents name, else by the `resources` themselves.
+
+    A resource is an endpoint's identifier as published, with the metadata URL that its 401 named, if any.
+    """
+    found = Authorization()
+    for url in dict.fromkeys(metadata_urls):
+        if await _by_metadata_url(call, found, url):
+            return found
+    for resource, named in dict(resources[:_MOST_RESOURCES]).items():
+        if await _by_resource(call, found, resource, named):
+            return found
+    return found
+
+
+async def _by_metadata_url(call: Call, found: Authorization, url: str) -> bool:
+    reading = await _read(call, _SERVER, url, DocumentClass.OAUTH_AS)
+    server = _server(call, found, reading)
+    if server is None:
+        return False
+    problem = check_metadata_url(url, server.issuer)
+    return _settle(found, server, url, problem)
+
+
+async def _by_resource(call: Call, found: Authorization, resource: str, named: str | None) -> bool:
+    """OA-1, OA-2: the metadata that a challenge named, then the places the resource itself derives."""
+    derived = resource_candidates(resource)
+    if isinstance(derived, IdentifierRefused):
+        return False
+    for url in dict.fromkeys((*((named,) if named else ()), *derived)):
+        reading = await _read(call, _RESOURCE, url, DocumentClass.OAUTH_PR)
+        if not reading.is_found:
+            continue
+        parsed = parse_protected_resource(reading.body)
+        assert not isinstance(parsed, NotADocument)  # the reading was let through by the same gate
+        call.add_document(reading, lint_protected_resource(reading.body, call.clock()))
+        found.note(parsed.problems, reading.url)
+        problem = check_resource(resource, parsed.resource)
+        if problem is not None:
+            found.note((problem,), reading.url)
+            continue
+        issuers = [server.issuer for server in parsed.authorization_servers[:_MOST_ISSUERS]]
+        return await _by_issuers(call, found, issuers)
+    return False
+
+
+async def _by_issuers(call: Call, found: Authorization, issuers: Sequence[str]) -> bool:
+    for issuer in issuers:
+        candidates = issuer_candidates(issuer)
+        if isinstance(candidates, IdentifierRefused):
+            continue
+        for url in candidates:
+            reading = await _read(call, _SERVER, url, DocumentClass.OAUTH_AS)
+            if reading.outcome is ReadOutcome.FAILED and reading.status != 502:
+                break  # OA-10: a server that fails is not a document that is missing
+            server = _server(call, found, reading)
+            if server is not None and _settle(found, server, url, check_issuer(issuer, server.issuer)):
+                return True
+    return False
+
+
+def _server(call: Call, found: Authorization, reading: Reading) -> AuthorizationServer | None:
+    if not reading.is_found:
+        return None
+    server = parse_authorization_server(reading.body)
+    assert not isinstance(server, NotADocument)  # the reading was let through by the same gate
+    call.add_document(reading, lint_authorization_server(reading.body, call.clock()))
+    found.note(server.problems, reading.url)
+    return server
+
+
+def _settle(found: Authorization, server: AuthorizationServer, url: str, problem: Problem | None) -> bool:
+    if problem is not None:
+        found.note((problem,), url)
+        if not problem.is_warning:
+            return False
+    found.server, found.metadata_url = server, url
+    return True
+
+
+async def _read(call: Call, step: str, url: str, document_class: DocumentClass) -> Reading:
+    try:
+        target = admit(url)
+    except UrlRefused as refused:
+        return call.refuse(step, url, document_class, refused)
+    return await call.read(step, target, document_class)

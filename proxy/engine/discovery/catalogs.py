@@ -1,0 +1,153 @@
+"""Catalogs and what they list: nested ones, cards and other documents, each checked as it asks (§10, phase 4).
+
+Bounded on all sides: depth, catalogs, entries and documents. A document that is listed twice is read once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from proxy.discovery.catalog import (
+    MOST_ENTRIES,
+    Catalog,
+    OpaqueCatalog,
+    inline_verdict,
+    parse_catalog,
+    read_catalog,
+)
+from proxy.discovery.catalogentries import Entry
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.digests import DataVerdict, matches
+from proxy.discovery.findings import Finding
+from proxy.discovery.gate import NotADocument
+from proxy.discovery.mediatypes import EntryKind
+from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
+from proxy.engine.discovery.provenance import is_usable
+from proxy.engine.discovery.reading import Manner
+from proxy.engine.discovery.steps import StepOutcome
+from proxy.http.targets import Target
+from proxy.lint.catalogs import lint_catalog
+
+_MOST_DEPTH: Final = 4
+_MOST_CATALOGS: Final = 16
+_MOST_DOCUMENTS: Final = 32
+_STEP: Final = "catalog"
+_CLASSES: Final = {
+    EntryKind.AGENT_CARD: DocumentClass.AGENT_CARD,
+    EntryKind.MCP_SERVER_CARD: DocumentClass.MCP_SERVER_CARD,
+    EntryKind.LINKSET: DocumentClass.API_CATALOG,
+}
+
+
+class Expansion:
+    """What the catalogs of one call list."""
+
+    def __init__(self, call: Call, leads: Leads) -> None:
+        self._call = call
+        self._leads = leads
+        self._visited: set[str] = set()
+        self._subjects: dict[str, Entry] = {}
+        self._entries = 0
+        self._documents = 0
+        self.kinds: set[EntryKind] = set()
+        """What documents were found behind entries."""
+
+    async def read(self, step: str, target: Target, depth: int = 1) -> Catalog | None:
+        """The catalog at `target`; None where there is none, or none to be read further."""
+        if target.uri in self._visited:
+            return None
+        if len(self._visited) >= _MOST_CATALOGS:
+            self._call.steps.note(step, target.uri, StepOutcome.SKIPPED, f"More than {_MOST_CATALOGS} catalogs.")
+            return None
+        self._visited.add(target.uri)
+        manner = Manner(site=self._call.domain)
+        reading = await self._call.read(step, target, DocumentClass.AI_CATALOG, manner)
+        if not is_usable(self._call, reading):
+            self._call.add_document(reading)
+            return None
+        self._visited.add(reading.url)
+        self._call.add_document(reading, lint_catalog(reading.body, self._call.clock()))
+        catalog = parse_catalog(reading.body, reading.target)
+        return catalog if isinstance(catalog, Catalog) else None
+
+    async def expand(self, catalogs: Iterable[Catalog | None]) -> None:
+        """Follow the entries of catalogs of the domain, the first catalog to name a subject deciding."""
+        level = [catalog for catalog in catalogs if catalog is not None]
+        for depth in range(1, _MOST_DEPTH + 1):
+            entries = [(catalog, entry) for catalog in level for entry in self._admitted(catalog)]
+            found = await asyncio.gather(*(self._follow(catalog, entry, depth) for catalog, entry in entries))
+            level = [catalog for catalog in found if catalog is not None]
+            if not level:
+                return
+        self._call.steps.note(
+            _STEP, self._call.domain, StepOutcome.SKIPPED, f"Nested deeper than {_MOST_DEPTH} catalogs."
+        )
+
+    def _admitted(self, catalog: Catalog) -> list[Entry]:
+        """The entries that name a new subject, within the bounds."""
+        admitted = []
+        for entry in catalog.entries[: MOST_ENTRIES - self._entries]:
+            self._entries += 1
+            known = self._subjects.setdefault(entry.identifier, entry)
+            if known is entry or (known.url == entry.url and entry.version != known.version):
+                admitted.append(entry)
+            elif known.url != entry.url:
+                detail = f"{entry.identifier[:100]} is listed with another URL before: that one holds."
+                self._call.steps.note(_STEP, self._call.domain, StepOutcome.SKIPPED, detail)
+        return admitted
+
+    async def _follow(self, catalog: Catalog, entry: Entry, depth: int) -> Catalog | None:
+        if entry.kind is EntryKind.CATALOG:
+            return await self._nested(catalog, entry, depth)
+        document_class = _CLASSES.get(entry.kind)
+        if entry.url is None or document_class is None:
+            self._note_other(entry)
+            return None
+        if self._documents >= _MOST_DOCUMENTS:
+            detail = f"More than {_MOST_DOCUMENTS} documents are listed."
+            self._call.steps.note(entry.kind.value, entry.url.uri, StepOutcome.SKIPPED, detail)
+            return None
+        self._documents += 1
+        await self._read_entry(entry, entry.url, document_class)
+        return None
+
+    async def _nested(self, catalog: Catalog, entry: Entry, depth: int) -> Catalog | None:
+        if entry.url is not None and depth < _MOST_DEPTH:
+            return await self.read(_STEP, entry.url, depth + 1)
+        if entry.url is not None:
+            detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
+            self._call.steps.note(_STEP, entry.url.uri, StepOutcome.SKIPPED, detail)
+            return None
+        if inline_verdict(catalog, entry) not in (None, DataVerdict.MATCHES):
+            return None
+        nested = read_catalog(entry.data, entry.listed_by)
+        return None if isinstance(nested, OpaqueCatalog | NotADocument) else nested
+
+    async def _read_entry(self, entry: Entry, target: Target, document_class: DocumentClass) -> None:
+        manner = Manner(site=self._call.domain)
+        reading = await self._call.read(entry.kind.value, target, document_class, manner)
+        if not is_usable(self._call, reading):
+            self._call.add_document(reading)
+            return
+        if entry.digest is not None and not matches(entry.digest, reading.body):
+            finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
+            self._call.add_document(reading, (finding,), trust="rejected")
+            return
+        self.kinds.add(entry.kind)
+        match entry.kind:
+            case EntryKind.AGENT_CARD:
+                add_agent_card(self._call, self._leads, reading, "ai-catalog")
+            case EntryKind.MCP_SERVER_CARD:
+                add_server_card(self._call, self._leads, reading, "ai-catalog")
+            case _:
+                self._call.add_document(reading)
+
+    def _note_other(self, entry: Entry) -> None:
+        """What is located and not fetched."""
+        if entry.kind is EntryKind.OPENAPI and entry.url is not None:
+            self._call.add_endpoint("openapi", entry.url.uri, "ai-catalog", "hint")
+        elif entry.kind is EntryKind.REGISTRY and entry.url is not None:
+            self._call.add_endpoint("ard-registry", entry.url.uri, "ai-catalog", "hint")

@@ -1,0 +1,81 @@
+"""The landing page's Link field (LK-3): asked for by HEAD, remembered as long as the page is fresh.
+
+HEAD brings nothing that the HTTP cache could keep, so the fields are kept here, with their validators: asked again,
+an unchanged page costs a 304.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+
+from proxy.caching.directives import parse_response_directives
+from proxy.discovery.classes import DocumentClass
+from proxy.engine.discovery.reader import Reader
+from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
+from proxy.http.fields import Fields
+from proxy.http.targets import Target
+from proxy.ports import Clock, Generations
+
+# DISCOVERY_FORMATS §11, "pages"; and the field alone, without links, is a negative answer.
+_SILENT_SECONDS: Final = 3600.0
+_MOST: Final = 4096
+_MANNER: Final = Manner(method="HEAD", accept="text/markdown, text/html;q=0.9, */*;q=0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    reading: Reading
+    generation: int
+
+
+class Landing:
+    """The landing pages of the origins that were asked about, the oldest forgotten first."""
+
+    def __init__(self, reader: Reader, generations: Generations, clock: Clock, negative_ttl: float) -> None:
+        self._reader = reader
+        self._generations = generations
+        self._clock = clock
+        self._negative_ttl = negative_ttl
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+
+    async def head(self, target: Target, extra: Fields) -> Reading:
+        """The fields of the page at `target`; `extra` goes along."""
+        kept = self._kept.get(target.uri)
+        if kept is not None and kept.generation != self._generations.latest:
+            kept = None
+        if kept is not None and self._clock() < kept.reading.fresh_until:
+            return replace(kept.reading, cache="hit")
+        conditions = () if kept is None else _conditions(kept.reading.fields)
+        manner = replace(_MANNER, fields=Fields((*conditions, *extra)))
+        reading = await self._reader.read(target, DocumentClass.OTHER, manner)
+        if kept is not None and reading.status == 304:
+            reading = self._timed(replace(kept.reading, cache="revalidated"), reading.fields)
+        elif reading.is_found:
+            reading = self._timed(reading, reading.fields)
+        elif reading.outcome is ReadOutcome.ABSENT:
+            reading = replace(reading, fresh_until=self._clock() + self._negative_ttl)
+        else:
+            return reading
+        self._kept[target.uri] = _Kept(reading, self._generations.latest)
+        if len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+        return reading
+
+    def _timed(self, reading: Reading, fields: Fields) -> Reading:
+        return replace(reading, fresh_until=self._clock() + self._lifetime(reading, fields))
+
+    def _lifetime(self, reading: Reading, fields: Fields) -> float:
+        if "link" not in reading.fields:
+            return self._negative_ttl
+        directives = parse_response_directives(fields)
+        if directives.no_store or directives.private or directives.no_cache:
+            return 0.0
+        explicit = directives.max_age if directives.s_maxage is None else directives.s_maxage
+        return _SILENT_SECONDS if explicit is None else explicit
+
+
+def _conditions(fields: Fields) -> tuple[tuple[str, str], ...]:
+    pairs = (("If-None-Match", fields.get("etag")), ("If-Modified-Since", fields.get("last-modified")))
+    return tuple((name, value) for name, value in pairs if value is not None)

@@ -1,0 +1,224 @@
+"""Reading one document for a discovery call: through the cache, hop by hop, and only as what it should be.
+
+Nothing here raises for what an origin does: however it ends, there is a reading. What the HTTP cache does not keep
+(a wrong kind, "not to you") is remembered for as long as a negative answer may be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.gate import NotADocument, gate
+from proxy.discovery.names import same_site
+from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
+from proxy.discovery.urls import UrlRefused, checked
+from proxy.engine.discovery.reading import PLAINLY, Manner, Reading, ReadOutcome
+from proxy.engine.gateway import Gateway
+from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
+from proxy.engine.settings import Rules
+from proxy.http.codings import CodingFault, decode_body
+from proxy.http.fields import Fields
+from proxy.http.messages import Realm, Request, ResponseHead
+from proxy.http.problems import Problem, Slug
+from proxy.http.targets import Target
+from proxy.ports import Clock, Generations, OriginUnavailable
+
+_OF_DOCUMENTS: Final = frozenset({200, 203})
+_NOT_FOR_US: Final = frozenset({401, 403, 405, 406, 407, 429})
+_MAX_REMEMBERED: Final = 20_000
+_CACHE_OF: Final = {
+    Served.FRESH: "hit",
+    Served.SWR: "stale",
+    Served.SIE: "stale",
+    Served.REVALIDATED: "revalidated",
+}
+_JSON: Final = "application/json, */*;q=0.1"
+_ACCEPT: Final = {
+    DocumentClass.AI_CATALOG: "application/ai-catalog+json, application/json;q=0.9",
+    DocumentClass.AGENT_CARD: "application/json, application/a2a+json",
+    DocumentClass.MCP_SERVER_CARD: "application/mcp-server-card+json, application/json;q=0.9",
+    DocumentClass.API_CATALOG: "application/linkset+json, application/json;q=0.9",
+    DocumentClass.OPENAPI: "application/openapi+json, application/json, application/yaml;q=0.9, */*;q=0.1",
+    DocumentClass.LLMS: "text/markdown, text/plain, */*;q=0.1",
+    DocumentClass.ROBOTS: "text/plain, */*;q=0.1",
+    DocumentClass.OTHER: "*/*",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    reading: Reading
+    generation: int
+
+
+class Reader:
+    """Reads documents through the gateway, as itself: with no field of a client's."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        rules: Rules,
+        generations: Generations,
+        clock: Clock,
+        agent: str,
+        negative_ttl: float,
+    ) -> None:
+        self._gateway = gateway
+        self._rules = rules
+        self._generations = generations
+        self._clock = clock
+        self._agent = agent
+        self._negative_ttl = negative_ttl
+        self._negative: OrderedDict[tuple[str, DocumentClass], _Remembered] = OrderedDict()
+
+    async def read(self, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY) -> Reading:
+        """The document at `target`, which should be of `document_class`."""
+        start = Reading(target, target, document_class, ReadOutcome.FAILED)
+        if manner.realm is Realm.PUBLIC:
+            try:
+                checked(target)
+            except UrlRefused as refused:
+                return replace(start, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
+        remembered = self._recall(target, document_class)
+        if remembered is not None:
+            return remembered
+        reading = await self._follow(start, manner)
+        return self._remembered(reading) if manner.method == "GET" else reading
+
+    async def _follow(self, reading: Reading, manner: Manner) -> Reading:
+        while True:
+            got = await self._ask(reading, manner)
+            if got.status not in REDIRECTS or got.outcome is not ReadOutcome.ABSENT:
+                return got
+            policy, location = POLICIES[got.document_class], got.fields.get("location")
+            step = next_hop(policy, got.asked, got.hops, got.target, got.status, location)
+            if isinstance(step, NotFollowed):
+                return replace(got, outcome=ReadOutcome.REFUSED, reason=step.reason, detail=step.detail)
+            reading = replace(
+                Reading(got.asked, step.hop.target, got.document_class, ReadOutcome.FAILED),
+                hops=(*got.hops, step.hop),
+                needs_proof=got.needs_proof or step.needs_proof,
+                fresh_until=got.fresh_until,
+            )
+
+    async def _ask(self, reading: Reading, manner: Manner) -> Reading:
+        target, site = reading.target, manner.site
+        learned = site is not None and same_site(site, target.host)
+        learned = learned and self._rules.learn(target, reading.document_class)
+        request = Request(manner.method, target, self._lines(reading, manner), manner.realm)
+        got = await self._got(reading, await self._gateway.handle(request), manner)
+        if learned and not got.is_found:
+            self._rules.forget(target)
+        return got
+
+    def _lines(self, reading: Reading, manner: Manner) -> Fields:
+        accept = manner.accept or _ACCEPT.get(reading.document_class, _JSON)
+        lines = (("User-Agent", self._agent), ("Accept", accept), ("Accept-Encoding", "gzip, deflate"))
+        return Fields((*lines, *manner.fields))
+
+    async def _got(self, reading: Reading, answer: Answer, manner: Manner) -> Reading:
+        reading = replace(reading, cache=_CACHE_OF.get(answer.outcome.served, "miss"))
+        if isinstance(answer, Refusal):
+            return _refused(reading, answer.problem)
+        assert isinstance(answer, Complete | Streaming)
+        body = await self._body(reading, answer)
+        if isinstance(body, Problem):
+            return _refused(reading, body)
+        now = self._clock()
+        fresh_until = now + max(answer.outcome.ttl or 0, 0)
+        reading = replace(
+            reading,
+            status=answer.head.status,
+            fields=answer.head.fields,
+            fetched_at=now - (answer.outcome.age or 0),
+            fresh_until=min(reading.fresh_until, fresh_until),
+        )
+        return self._judged(reading, answer.head, body, manner)
+
+    async def _body(self, reading: Reading, answer: Complete | Streaming) -> bytes | Problem:
+        limit = self._rules.of_class(reading.document_class).max_body
+        if isinstance(answer, Complete):
+            return answer.body
+        read = bytearray(answer.read)
+        try:
+            async for chunk in answer.response.chunks():
+                read += chunk
+                if len(read) > limit:
+                    return Problem(Slug.TOO_LARGE, f"The document is larger than {limit} bytes.")
+        except OriginUnavailable as error:
+            return Problem(Slug(error.fault.value), error.detail)
+        finally:
+            answer.response.close()
+        return bytes(read)
+
+    def _judged(self, reading: Reading, head: ResponseHead, body: bytes, manner: Manner) -> Reading:
+        """What the status, and of a document the body, make of the reading."""
+        status = head.status
+        if status >= 500:
+            return replace(reading, reason=f"status-{status}", detail=f"The origin answered {status}.")
+        if status not in _OF_DOCUMENTS:
+            reason = "not-available" if status in _NOT_FOR_US else f"status-{status}"
+            detail = f"The origin answered {status}."
+            return replace(reading, outcome=ReadOutcome.ABSENT, reason=reason, detail=detail)
+        if manner.method == "HEAD":
+            return replace(reading, outcome=ReadOutcome.FOUND)
+        limit = self._rules.of_class(reading.document_class).max_body
+        decoded = decode_body(head.fields.get("content-encoding"), body, limit)
+        if isinstance(decoded, CodingFault):
+            return replace(
+                reading, reason=decoded.value, detail="The body does not decode by its Content-Encoding."
+            )
+        if len(decoded) > limit:
+            return _refused(reading, Problem(Slug.TOO_LARGE, f"The document is larger than {limit} bytes."))
+        verdict: object = gate(reading.document_class, head.fields.get("content-type"), decoded)
+        if not isinstance(verdict, NotADocument) and manner.judge is not None:
+            verdict = manner.judge(head, decoded)
+        if isinstance(verdict, NotADocument):
+            return replace(
+                reading, outcome=ReadOutcome.WRONG_KIND, reason=verdict.reason.value, detail=verdict.detail
+            )
+        return replace(reading, outcome=ReadOutcome.FOUND, body=decoded)
+
+    def _recall(self, target: Target, document_class: DocumentClass) -> Reading | None:
+        key = (target.uri, document_class)
+        known = self._negative.get(key)
+        if known is None:
+            return None
+        if known.generation == self._generations.latest and self._clock() < known.reading.fresh_until:
+            return known.reading
+        del self._negative[key]
+        return None
+
+    def _remembered(self, reading: Reading) -> Reading:
+        """Keep in mind what the HTTP cache does not: that there is no such document. How long that holds is told.
+
+        Nothing of an answer is kept but that it was not the document, so `no-store` says nothing about it.
+        """
+        now = self._clock()
+        if reading.outcome in (ReadOutcome.FOUND, ReadOutcome.FAILED) or now < reading.fresh_until < math.inf:
+            return reading
+        reading = replace(reading, fresh_until=now + self._negative_ttl)
+        kept = replace(reading, cache="remembered")
+        self._negative[(reading.asked.uri, reading.document_class)] = _Remembered(kept, self._generations.latest)
+        if len(self._negative) > _MAX_REMEMBERED:
+            self._negative.popitem(last=False)
+        return reading
+
+
+def _refused(reading: Reading, problem: Problem) -> Reading:
+    """A reading that the proxy itself ended."""
+    detail = problem.detail
+    match problem.slug:
+        case Slug.NOT_A_DOCUMENT:
+            reason = str(problem.members.get("reason", problem.slug))
+            return replace(reading, outcome=ReadOutcome.WRONG_KIND, reason=reason, detail=detail)
+        case Slug.EGRESS_DENIED:
+            return replace(reading, outcome=ReadOutcome.REFUSED, reason="ssrf", detail=detail)
+        case Slug.TOO_LARGE:
+            return replace(reading, outcome=ReadOutcome.REFUSED, reason=problem.slug, detail=detail)
+        case _:
+            return replace(reading, outcome=ReadOutcome.FAILED, reason=problem.slug, detail=detail)

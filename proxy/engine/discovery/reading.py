@@ -1,0 +1,93 @@
+"""How reading one document ended, and how it was asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.gate import NotADocument
+from proxy.discovery.redirects import Hop
+from proxy.http.fields import NO_FIELDS, Fields
+from proxy.http.messages import Realm, ResponseHead
+from proxy.http.targets import Target
+
+
+class ReadOutcome(StrEnum):
+    """How a reading ended."""
+
+    FOUND = "found"
+    ABSENT = "absent"
+    WRONG_KIND = "wrong-kind"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One document, or why there is none.
+
+    `target` is where the redirects `hops` led; `body` has its content coding removed; `cache` tells how the store
+    took part ("hit", "stale", "revalidated", "miss", "remembered"); `fresh_until` is in Unix seconds.
+    `needs_proof`: a redirect led out of the registrable domain, and the document has to vouch for the one asked.
+    """
+
+    asked: Target
+    target: Target
+    document_class: DocumentClass
+    outcome: ReadOutcome
+    status: int | None = None
+    fields: Fields = NO_FIELDS
+    body: bytes = b""
+    cache: str = "miss"
+    fetched_at: float = 0.0
+    fresh_until: float = math.inf
+    hops: tuple[Hop, ...] = ()
+    needs_proof: bool = False
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there is a document."""
+        return self.outcome is ReadOutcome.FOUND
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the origin says 410."""
+        return self.status == 410
+
+    @property
+    def media_type(self) -> str | None:
+        """The declared type, without parameters and in lower case."""
+        return (self.fields.get("content-type") or "").partition(";")[0].strip().lower() or None
+
+    @property
+    def url(self) -> str:
+        """Where it was read from in the end."""
+        return self.target.uri
+
+
+Judge = Callable[[ResponseHead, bytes], NotADocument | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a document is asked for.
+
+    `site`: a host whose own word it is that the target is of its class; within its registrable domain the cache
+    then treats the target as such. `fields` go along with the request. `judge` is a check beside the class's gate.
+    """
+
+    method: str = "GET"
+    site: str | None = None
+    accept: str | None = None
+    fields: Fields = NO_FIELDS
+    realm: Realm = Realm.PUBLIC
+    judge: Judge | None = None
+
+
+PLAINLY: Final = Manner()

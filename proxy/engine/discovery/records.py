@@ -1,0 +1,242 @@
+"""The DNS round: every record that says where a domain's agents are, asked for at once (§10, phase 2).
+
+What comes of it are pointers, never more than hints: a document counts because its own origin serves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Security
+from proxy.discovery.indextxt import IndexText, read_index_txt
+from proxy.discovery.svcb import MAX_ALIASES, Place, Pointer, PointerKind, PointerReason, pointers
+from proxy.discovery.txt import AgentTxt, TxtKind, TxtRecord, read_agent_txt
+from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.steps import StepEnd, StepOutcome
+from proxy.http.secrets import find_secret
+from proxy.http.targets import Target
+from proxy.ports import Dns
+
+_INDEX: Final = "_index._agents"
+_NAMES: Final = ("_catalog._agents", _INDEX, "_entries._agents")
+_MOST_AGENTS: Final = 8
+_OUTCOMES: Final = {
+    DnsOutcome.ANSWER: StepOutcome.FOUND,
+    DnsOutcome.NODATA: StepOutcome.ABSENT,
+    DnsOutcome.NXDOMAIN: StepOutcome.ABSENT,
+    DnsOutcome.FAILURE: StepOutcome.FAILED,
+}
+_LISTED_KINDS: Final = frozenset({TxtKind.UAIX1, TxtKind.AID1, TxtKind.AID2})
+
+
+@dataclass(slots=True)
+class DnsFacts:
+    """What DNS said. `records` as the answer lists them; the others are those that may be followed.
+
+    `links` lead to documents of whatever kind.
+    """
+
+    agent: AgentTxt
+    answer: DnsAnswer
+    records: list[dict[str, object]] = field(default_factory=list)
+    pointers: list[Pointer] = field(default_factory=list)
+    agents: list[Pointer] = field(default_factory=list)
+    links: list[Target] = field(default_factory=list)
+
+    @property
+    def security(self) -> Security:
+        """The DNSSEC state of what `_agent` said."""
+        return self.answer.security
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether DNS gave no answer at all at `_agent`."""
+        return self.answer.outcome is DnsOutcome.FAILURE
+
+    def refuse_aid(self, reason: str) -> None:
+        """The AID record that was accepted turned out not to hold."""
+        for record in self.records:
+            if record["accepted"] and record["kind"] in (TxtKind.AID1, TxtKind.AID2):
+                record.update(accepted=False, reason=reason)
+
+    def told(self) -> dict[str, object]:
+        """DNS as the answer has it."""
+        return {"dnssec": self.security.value, "records": self.records}
+
+
+class DnsRound:
+    """Asks for the records of one domain after another; `salt` makes the wildcard probe's label unguessable."""
+
+    def __init__(self, dns: Dns, salt: bytes) -> None:
+        self._dns = dns
+        self._salt = salt
+
+    async def run(self, call: Call) -> DnsFacts:
+        """Everything DNS says of the call's domain."""
+        agent, listed = await asyncio.gather(
+            self._ask(call, "dns-txt", f"_agent.{call.domain}", "TXT"),
+            asyncio.gather(*(self._pointers(call, f"{name}.{call.domain}") for name in _NAMES)),
+        )
+        facts = self._agent_facts(call, agent)
+        for found in listed:
+            for answer, pointer in found.pointers:
+                facts.records.append(_pointer_record(answer, pointer))
+                if pointer.accepted and pointer.alias is None:
+                    facts.pointers.append(pointer)
+            facts.links += found.links
+            facts.records += found.records
+        if any(record["accepted"] for record in facts.records if record["type"] == "TXT"):
+            await self._probe_wildcard(call, facts)
+        names = [name for found in listed for name in found.agents][:_MOST_AGENTS]
+        await asyncio.gather(*(self._agent(call, facts, name) for name in names))
+        return facts
+
+    async def _ask(self, call: Call, step: str, name: str, record_type: str) -> DnsAnswer:
+        answer = await call.steps.take(step, name, lambda: self._dns.resolve(name, record_type), _step_end)
+        call.expire_at(answer.expires)
+        return answer
+
+    def _agent_facts(self, call: Call, answer: DnsAnswer) -> DnsFacts:
+        secure = answer.security is Security.SECURE
+        agent = read_agent_txt(answer.records, call.domain, secure=secure, now=call.clock())
+        facts = DnsFacts(agent, answer)
+        facts.records += [_txt_record(answer, record) for record in agent.records]
+        return facts
+
+    async def _pointers(self, call: Call, name: str) -> _Listed:
+        """The pointers at `name`; of the index also by HTTPS and TXT, each where the one before has no data."""
+        answer = await self._ask(call, "dns-svcb", name, "SVCB")
+        if answer.outcome is DnsOutcome.NODATA and name.startswith(_INDEX):
+            answer = await self._ask(call, "dns-https", name, "HTTPS")
+            if answer.outcome is DnsOutcome.NODATA:
+                text = await self._ask(call, "dns-txt-index", name, "TXT")
+                return self._index(call, text)
+        return _Listed(pointers=await self._followed(call, answer))
+
+    def _index(self, call: Call, answer: DnsAnswer) -> _Listed:
+        texts = read_index_txt(answer.records, self._place(call, answer))
+        listed = _Listed(records=[_index_record(answer, text) for text in texts if text.pointer is None])
+        listed.pointers = [(answer, text.pointer) for text in texts if text.pointer is not None]
+        listed.agents = [agent.name for text in texts for agent in text.agents]
+        listed.links = [text.link for text in texts if text.link is not None]
+        return listed
+
+    async def _followed(self, call: Call, answer: DnsAnswer) -> list[tuple[DnsAnswer, Pointer]]:
+        """The pointers of an answer, its aliases followed as far as they may be."""
+        place = self._place(call, answer)
+        found = [(answer, one) for one in pointers(answer.records, place, holder=answer.owner)]
+        seen, aliases = {answer.name}, MAX_ALIASES
+        while aliases and (alias := next((one.alias for _, one in found if one.alias), None)):
+            aliases -= 1
+            if alias in seen:
+                return [(answer, _looped(one)) if one.alias else (answer, one) for answer, one in found]
+            seen.add(alias)
+            answer = await self._ask(call, "dns-svcb", alias, answer.type)
+            place = replace(place, secure=place.secure and answer.security is Security.SECURE)
+            found = [(answer, one) for one in pointers(answer.records, place, holder=answer.owner)]
+        return found
+
+    def _place(self, call: Call, answer: DnsAnswer) -> Place:
+        return Place(answer.name, call.domain, answer.security is Security.SECURE)
+
+    async def _agent(self, call: Call, facts: DnsFacts, name: str) -> None:
+        """The records of an agent that the index names: where it can be spoken to."""
+        answer = await self._ask(call, "dns-svcb", f"{name}._agents.{call.domain}", "SVCB")
+        for found, pointer in await self._followed(call, answer):
+            facts.records.append(_pointer_record(found, pointer))
+            if pointer.accepted and pointer.alias is None and pointer.kind is PointerKind.AGENT:
+                facts.agents.append(pointer)
+
+    async def _probe_wildcard(self, call: Call, facts: DnsFacts) -> None:
+        """A label that nobody published: what it says as well comes from a wildcard (C-23)."""
+        label = hashlib.sha256(self._salt + call.domain.encode()).hexdigest()[:16]
+        answer = await self._ask(call, "dns-wildcard", f"_{label}.{call.domain}", "TXT")
+        if answer.records and set(answer.records) & set(facts.answer.records):
+            for record in facts.records:
+                if record["type"] == "TXT" and record["accepted"]:
+                    record["reason"] = "wildcard: The same is said at names that nobody published."
+
+
+@dataclass(slots=True)
+class _Listed:
+    """What one name below `_agents` came to."""
+
+    pointers: list[tuple[DnsAnswer, Pointer]] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list)
+    links: list[Target] = field(default_factory=list)
+    records: list[dict[str, object]] = field(default_factory=list)
+
+
+def _looped(pointer: Pointer) -> Pointer:
+    detail = "The aliases go round in a circle."
+    return replace(pointer, alias=None, reason=PointerReason.ALIAS_LOOP, detail=detail)
+
+
+def _step_end(answer: DnsAnswer) -> StepEnd:
+    outcome = _OUTCOMES[answer.outcome]
+    if answer.outcome is DnsOutcome.FAILURE:
+        return StepEnd(outcome, f"{answer.reason or 'failure'} from {answer.resolver}")
+    detail = f"{len(answer.records)} of {answer.type}" if answer.records else answer.outcome.value
+    if answer.cached:
+        return StepEnd(StepOutcome.CACHED if answer.records else outcome, f"{detail} (cached)")
+    return StepEnd(outcome, detail)
+
+
+def _record(
+    answer: DnsAnswer, kind: str, value: Mapping[str, object], reason: str | None, *, accepted: bool
+) -> dict[str, object]:
+    return {
+        "name": answer.name,
+        "type": answer.type,
+        "kind": kind,
+        "value": {name: _without_secret(text) for name, text in value.items()},
+        "ttl": answer.ttl,
+        "accepted": accepted,
+        "reason": reason,
+    }
+
+
+def _without_secret(text: object) -> object:
+    if isinstance(text, str) and "://" in text and find_secret(text) is not None:
+        return text.partition("?")[0].partition("#")[0]
+    return text
+
+
+def _txt_record(answer: DnsAnswer, record: TxtRecord) -> dict[str, object]:
+    kind = record.kind.value if record.kind in _LISTED_KINDS else "foreign"
+    value: Mapping[str, object] = record.value or {"text": record.text}
+    return _record(answer, kind, value, record.reason, accepted=record.accepted)
+
+
+def _index_record(answer: DnsAnswer, text: IndexText) -> dict[str, object]:
+    value: dict[str, object] = {"text": text.text}
+    if text.agents:
+        value = {"agents": [f"{agent.name}:{agent.protocol}" for agent in text.agents]}
+    elif text.link is not None:
+        value = {"url": text.link.uri}
+    reason = None if text.reason is None else f"{text.reason}: {text.detail}"
+    return _record(answer, "txt-index" if text.accepted else "foreign", value, reason, accepted=text.accepted)
+
+
+def _pointer_record(answer: DnsAnswer, pointer: Pointer) -> dict[str, object]:
+    value = dict(_pointer_value(pointer))
+    reason = None if pointer.reason is None else f"{pointer.reason}: {pointer.detail}"
+    kind = {"SVCB": "svcb", "HTTPS": "https"}.get(answer.type, "txt-index")
+    return _record(answer, kind, value, reason, accepted=pointer.accepted)
+
+
+def _pointer_value(pointer: Pointer) -> Iterator[tuple[str, object]]:
+    yield "target", pointer.target
+    yield "priority", pointer.priority
+    if pointer.port is not None:
+        yield "port", pointer.port
+    if pointer.alpn:
+        yield "alpn", list(pointer.alpn)
+    if pointer.url is not None:
+        yield "url", pointer.url.uri
+    if pointer.alias is not None:
+        yield "alias", pointer.alias

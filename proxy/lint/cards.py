@@ -1,0 +1,96 @@
+"""Lint of agent cards and MCP server cards: what their parsers find, and what the formats require beyond that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, cast
+
+from proxy.discovery.a2a import Generation, parse_card
+from proxy.discovery.findings import Finding, pointer
+from proxy.discovery.gate import NotADocument
+from proxy.discovery.jsontext import JsonObject, parse_json
+from proxy.discovery.mcp import parse_server_card
+from proxy.lint.bodies import UNPLACED, refusal_finding, repeated_name_findings
+
+_SHAPE: Final = "A2A-2"
+_REQUIRED: Final = ("description", "version", "capabilities", "defaultInputModes", "defaultOutputModes", "skills")
+_REQUIRED_BY_GENERATION: Final = {
+    Generation.V1_0: ("supportedInterfaces",),
+    Generation.V0_3: ("url", "protocolVersion"),
+    Generation.V0_2: ("url",),
+}
+
+
+def lint_agent_card(body: bytes, now: float) -> tuple[Finding, ...]:
+    """Breaches of A2A in a card of any generation. `now` decides nothing: a card does not end."""
+    card = parse_card(body, UNPLACED)
+    if isinstance(card, NotADocument):
+        return (refusal_finding(card),)
+    members = cast("JsonObject", parse_json(body))
+    return (
+        *card.findings,
+        *_generation_findings(card.generation),
+        *_missing_findings(members, card.generation),
+        *_version_findings(members),
+        *_skill_findings(members),
+        *_provider_findings(members),
+        *repeated_name_findings(body, is_signed=card.is_signed),
+    )
+
+
+def lint_server_card(body: bytes, now: float) -> tuple[Finding, ...]:
+    """Breaches of SEP-2127 in a server card of any layout. `now` decides nothing: a card does not end."""
+    card = parse_server_card(body, UNPLACED)
+    if isinstance(card, NotADocument):
+        return (refusal_finding(card),)
+    return (*card.findings, *repeated_name_findings(body, is_signed=False))
+
+
+def _generation_findings(generation: Generation) -> Iterator[Finding]:
+    if generation is not Generation.V1_0:
+        yield Finding("A2A-1", "", f"The card is in the layout of {generation}; the current one is 1.0.", True)
+
+
+def _missing_findings(card: JsonObject, generation: Generation) -> Iterator[Finding]:
+    for name in (*_REQUIRED, *_REQUIRED_BY_GENERATION[generation]):
+        value = card.get(name)
+        if value is None or value == "":
+            yield Finding(_SHAPE, pointer(name), f"{name} is missing.")
+        elif value == []:
+            # The specification's own signed example has no skills.
+            yield Finding(_SHAPE, pointer(name), f"{name} is empty.", name == "skills")
+
+
+def _version_findings(card: JsonObject) -> Iterator[Finding]:
+    interfaces = card.get("supportedInterfaces")
+    yield from _lacking(interfaces, "supportedInterfaces", "protocolVersion", _is_text)
+
+
+def _skill_findings(card: JsonObject) -> Iterator[Finding]:
+    for name in ("id", "name", "description"):
+        yield from _lacking(card.get("skills"), "skills", name, _is_text)
+    yield from _lacking(card.get("skills"), "skills", "tags", _is_texts)
+
+
+def _provider_findings(card: JsonObject) -> Iterator[Finding]:
+    provider = card.get("provider")
+    if provider is not None and not (
+        isinstance(provider, dict) and all(_is_text(provider.get(name)) for name in ("organization", "url"))
+    ):
+        yield Finding(_SHAPE, "/provider", "provider is no object with organization and url.")
+
+
+def _lacking(listed: object, parent: str, name: str, is_one: Callable[[object], bool]) -> Iterator[Finding]:
+    """One finding for a member that objects of a list lack, at the first of them."""
+    objects = enumerate(listed if isinstance(listed, list) else ())
+    wrong = [index for index, value in objects if isinstance(value, dict) and not is_one(value.get(name))]
+    if wrong:
+        yield Finding(_SHAPE, pointer(parent, wrong[0], name), f"{len(wrong)} of {parent} lack a proper {name}.")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(_is_text(element) for element in value)

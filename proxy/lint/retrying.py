@@ -1,0 +1,39 @@
+"""Telling an unsupported agent to try again, where it has to stop (UAIX.md §7, `retry_loop_no_op_violation`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+RETRY_LOOP: Final = "retry_loop_no_op_violation"
+
+_CLAUSE_END: Final = re.compile(r"[.;!?\n]")
+_RETRYING: Final = re.compile(
+    r"\b(?:retr(?:y|ies|ying)|try(?:ing)? (?:again|another)|keep (?:trying|calling|sending|polling)|guess(?:ing)?"
+    r"|until it (?:works|succeeds))\b",
+    re.IGNORECASE,
+)
+_NEGATION: Final = re.compile(r"\b(?:not|never|no|without|don't|cannot|must not|stop)\b", re.IGNORECASE)
+_MEMBER: Final = re.compile(r"(?:max|auto)?retr(?:y|ies)", re.IGNORECASE)
+_SEPARATORS: Final = re.compile(r"[-_]")
+
+
+def is_retry_loop(answer: Mapping[str, object]) -> bool:
+    """Whether a no-op announces a retry in a member (`retry_after`, `maxRetries`) or tells to retry in a text."""
+    texts = (value for value in answer.values() if isinstance(value, str))
+    return any(_announces(name, value) for name, value in answer.items()) or any(map(tells_to_retry, texts))
+
+
+def tells_to_retry(text: str) -> bool:
+    """Whether a sentence says to retry or to guess; one with a negation before those words says the contrary."""
+    for clause in _CLAUSE_END.split(text):
+        retrying = _RETRYING.search(clause)
+        if retrying is not None and _NEGATION.search(clause, 0, retrying.start()) is None:
+            return True
+    return False
+
+
+def _announces(name: str, value: object) -> bool:
+    """A member that says zero, false or nothing announces no retry."""
+    return bool(value) and _MEMBER.match(_SEPARATORS.sub("", name)) is not None

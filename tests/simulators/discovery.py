@@ -1,0 +1,80 @@
+"""A whole discovery in memory: engine, origin and resolvers are simulated, the clock stands still."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from proxy.engine.discovery.discoverer import Discoverer, DiscoverySettings, World
+from proxy.engine.discovery.results import Prepared, Question
+from proxy.ports import LocalLink
+from tests.simulators.dns import DnsSimulator
+from tests.simulators.engine import Simulation, engine
+
+
+@dataclass
+class Described:
+    """An answer, read as a client reads it."""
+
+    prepared: Prepared
+    told: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.told[name]
+
+    @property
+    def status(self) -> int:
+        return 200 if self.prepared.problem is None else self.prepared.problem.status
+
+    def step(self, name: str, target: str = "") -> dict[str, Any]:
+        """The first step of a name whose target ends so."""
+        return next(step for step in self["steps"] if step["step"] == name and step["target"].endswith(target))
+
+    def document(self, url: str) -> dict[str, Any]:
+        """The document whose URL ends so."""
+        return next(document for document in self["documents"] if document["url"].endswith(url))
+
+    @property
+    def endpoints(self) -> set[tuple[str, str, str, str]]:
+        return {(one["protocol"], one["url"], one["from"], one["trust"]) for one in self["endpoints"]}
+
+
+@dataclass
+class Neighbourhood:
+    """A domain with everything around it."""
+
+    engine: Simulation
+    dns: DnsSimulator
+    discoverer: Discoverer
+
+    async def discover(
+        self, domain: str = "example.com", level: str | None = None, ladder: str | None = None
+    ) -> Described:
+        """The answer to a call, from what is ready where there is something."""
+        question = Question(domain, level, ladder)
+        prepared = self.discoverer.warm(question) or await self.discoverer.discover(question)
+        return Described(prepared, json.loads(prepared.body(0.0)))
+
+    def publish(self, path: str, document: object, **how: Any) -> None:
+        """From now on the origin has `document` at `path`, for five minutes unless `how` says otherwise."""
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        how.setdefault("content_type", "application/json")
+        if "cache_control" not in how:
+            how.setdefault("max_age", 300)
+        how.setdefault("etag", f'"{hash(body)}"')
+        self.engine.origin.respond(path, body=body, **how)
+
+    @property
+    def paths(self) -> list[str]:
+        """What the origin was asked for."""
+        return self.engine.origin.paths
+
+
+def neighbourhood(settings: DiscoverySettings | None = None, link: LocalLink | None = None) -> Neighbourhood:
+    """An origin that publishes nothing, resolvers that know nothing."""
+    simulation = engine()
+    dns = DnsSimulator(simulation.clock)
+    world = World(simulation.gateway, simulation.origin, dns, link)
+    discoverer = Discoverer(simulation.state, world, settings or DiscoverySettings())
+    return Neighbourhood(simulation, dns, discoverer)

@@ -1,0 +1,74 @@
+"""Resolvers in memory: a test says what is at a name, and reads what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Record, Security, Svcb, Txt
+from proxy.metering import current_meter
+from proxy.ports import Clock
+
+_OCTETS = 100
+
+
+class DnsSimulator:
+    """Implements `ports.Dns`: every query costs a hundred octets each way, and answers are kept for their TTL."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.security = Security.INSECURE
+        self._clock = clock
+        self._records: dict[tuple[str, str], tuple[Record, ...]] = {}
+        self._outcomes: dict[tuple[str, str], DnsOutcome] = {}
+        self._kept: dict[tuple[str, str], DnsAnswer] = {}
+
+    def txt(self, name: str, *texts: str | bytes) -> None:
+        """From now on these are the TXT records at `name`."""
+        self.publish(name, "TXT", [Txt((text.encode() if isinstance(text, str) else text,)) for text in texts])
+
+    def svcb(self, name: str, priority: int, target: str, **params: bytes) -> None:
+        """From now on this is the SVCB record at `name`; parameters by number, `key3=b"…"`."""
+        self.publish(
+            name, "SVCB", [Svcb(priority, target, {int(key[3:]): value for key, value in params.items()})]
+        )
+
+    def publish(self, name: str, record_type: str, records: Iterable[Record]) -> None:
+        self._records[name, record_type] = tuple(records)
+        self._kept.clear()
+
+    def fail(self, name: str, record_type: str, outcome: DnsOutcome = DnsOutcome.FAILURE) -> None:
+        """From now on the question has no answer."""
+        self._outcomes[name, record_type] = outcome
+
+    async def resolve(self, name: str, record_type: str) -> DnsAnswer:
+        key = (name, record_type)
+        kept = self._kept.get(key)
+        if kept is not None and self._clock() < kept.expires:
+            return kept
+        self.asked.append(key)
+        meter = current_meter.get()
+        if meter is not None:
+            meter.dns_sent(_OCTETS)
+            meter.received(_OCTETS)
+        records = self._records.get(key, ())
+        has_name = any(known == name for known, _ in self._records)
+        absent = DnsOutcome.NODATA if has_name else DnsOutcome.NXDOMAIN
+        outcome = self._outcomes.get(key, DnsOutcome.ANSWER if records else absent)
+        is_failure = outcome is DnsOutcome.FAILURE
+        answer = DnsAnswer(
+            name,
+            record_type,
+            outcome,
+            name,
+            () if is_failure else records,
+            300,
+            self._clock() + (5 if is_failure else 300),
+            self.security,
+            "simulated",
+            "timeout" if is_failure else None,
+        )
+        self._kept[key] = answer
+        return answer
+
+    async def close(self) -> None:
+        pass
