@@ -198,7 +198,7 @@ def _draft(
     directives: ResponseDirectives,
     lifetime: Lifetime,
 ) -> StoredResponse:
-    vary = parse_vary(head.fields) or ()
+    vary = _selecting_names(head, policy)
     fields = stored_fields(head.fields, directives)
     birth = born(head.fields, exchange)
     if _is_negative(head.status, policy):
@@ -230,6 +230,18 @@ def _draft(
         downstream_etag=fields.get("etag"),
         keep_until=min(birth + lifetime.seconds + useful, exchange.request_time + MAX_KEEP),
     )
+
+
+def _selecting_names(head: ResponseHead, policy: StoragePolicy) -> tuple[str, ...]:
+    """The fields that select the response: those of Vary, and of a page in Markdown Accept in any case.
+
+    A page that is Markdown for agents and HTML for people, without saying so, would reach the wrong ones.
+    """
+    vary = parse_vary(head.fields) or ()
+    media_type = (head.fields.get("content-type") or "").partition(";")[0].strip().lower()
+    if media_type != "text/markdown" or policy.document_class != "other" or "accept" in vary:
+        return vary
+    return tuple(sorted((*vary, "accept")))
 
 
 def stored_fields(fields: Fields, directives: ResponseDirectives) -> Fields:

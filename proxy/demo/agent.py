@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import http_sf
 from aiohttp import ClientSession
@@ -63,11 +63,20 @@ class Answer:
         return kind.removeprefix(TYPE_PREFIX) if kind.startswith(TYPE_PREFIX) else None
 
     @property
+    def discovered(self) -> dict[str, Any]:
+        """The members of a discovery answer."""
+        told: dict[str, Any] = json.loads(self.body)
+        return told
+
+    @property
     def source(self) -> str:
         """Where the body came from: origin, cache, or the proxy itself."""
         if self.problem is not None:
             return "proxy"
-        return "origin" if self.cache_status.get("fwd-status") == self.status else "cache"
+        status = self.cache_status
+        if "fwd" in status and "fwd-status" not in status:
+            return "proxy"
+        return "origin" if status.get("fwd-status") == self.status else "cache"
 
     def __str__(self) -> str:
         told = [f"{self.status}", *(f"{name}: {self.fields[name]}" for name in _TOLD if name in self.fields)]
@@ -87,7 +96,14 @@ class Agent:
 
     async def get(self, document: Document, fields: Mapping[str, str] | None = None) -> Answer:
         """The proxy's answer to a GET with these request fields. Raises aiohttp.ClientError."""
-        url = self._base + document.url.replace("://", "/", 1)
+        return await self._get(document.url.replace("://", "/", 1), fields)
+
+    async def discover(self, domain: str, level: str) -> Answer:
+        """The proxy's answer to what `domain` publishes. Raises aiohttp.ClientError."""
+        return await self._get(f"v1/discover/{domain}?level={level}", None)
+
+    async def _get(self, path: str, fields: Mapping[str, str] | None) -> Answer:
+        url = self._base + path
         started = perf_counter()
         async with self._session.get(url, headers=fields, allow_redirects=False) as response:
             body = await response.read()

@@ -1,4 +1,4 @@
-"""What example.com publishes: an access manifest, an agent card, an llms.txt, and a page for everything else."""
+"""What example.com publishes: records in DNS, documents, and a page for everything else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from functools import cached_property
 from typing import Any, Final
 
 HOST: Final = "example.com"
+AUTHORIZATION_HOST: Final = "auth.example.com"
+ZONE: Final = """\
+$ORIGIN example.com.
+$TTL 300
+@ SOA ns hostmaster 1 3600 600 86400 60
+@ NS ns
+_agent TXT "v=uaix1; endpoint=https://example.com/.well-known/uaix-agent-access.json; did=did:web:example.com"
+_agent TXT "v=aid2;u=https://example.com/mcp;p=mcp;s=Market tools"
+_index._agents SVCB 1 @ alpn="h2" port=443 key65280="/.well-known/ai-catalog.json"
+"""
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,43 @@ LLMS: Final = Document(
     b"## Data\n\n- [Markets](https://example.com/markets.html): every market, as a page\n",
     _FOR_THE_WHOLE_DEMO,
 )
+
+AUTHORIZATION: Final = Document(
+    "oauth",
+    "/.well-known/oauth-authorization-server",
+    "application/json",
+    _json(
+        {
+            "issuer": "https://auth.example.com",
+            "authorization_endpoint": "https://auth.example.com/authorize",
+            "token_endpoint": "https://auth.example.com/token",
+            "token_endpoint_auth_methods_supported": ["private_key_jwt"],
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+        }
+    ),
+    _FOR_THE_WHOLE_DEMO,
+)
+
+SERVER_CARD: Final = Document(
+    "mcp card",
+    "/.well-known/mcp/server-card.json",
+    "application/json",
+    _json(
+        {
+            "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+            "name": "com.example/markets",
+            "version": "1.0.0",
+            "description": "Prices of public markets.",
+            "remotes": [{"type": "streamable-http", "url": "https://example.com/mcp"}],
+        }
+    ),
+    _FOR_THE_WHOLE_DEMO,
+)
+
+ROBOTS: Final = Document("robots", "/robots.txt", "text/plain", b"User-agent: *\nAllow: /\n", _FOR_THE_WHOLE_DEMO)
+
+PUBLISHED: Final = (MANIFEST, AGENT_CARD, SERVER_CARD, LLMS, ROBOTS, AUTHORIZATION)
 
 CATCH_ALL: Final = Document(
     "page",

@@ -26,14 +26,14 @@ class Seen:
 
 
 class LocalOrigin:
-    """Publishes documents as `host` with a certificate of `authority`; what it has none for gets `catch_all`.
+    """Publishes documents as `hosts` with a certificate of `authority`; what it has none for gets `catch_all`.
 
     `seen` are the requests answered since `forget`.
     """
 
-    def __init__(self, host: str, authority: trustme.CA, catch_all: Document) -> None:
+    def __init__(self, hosts: tuple[str, ...], authority: trustme.CA, catch_all: Document) -> None:
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        authority.issue_cert(host).configure_cert(self._tls)
+        authority.issue_cert(*hosts).configure_cert(self._tls)
         self._catch_all = catch_all
         self._documents: dict[str, Document] = {}
         self._delay = 0.0

@@ -16,7 +16,8 @@ from aiohttp import ClientSession, ClientTimeout
 
 from proxy.demo.admin import Freshness, Operator
 from proxy.demo.agent import Agent, Answer
-from proxy.demo.documents import AGENT_CARD, CATCH_ALL, HOST, LLMS, MANIFEST, Document
+from proxy.demo.documents import AUTHORIZATION_HOST, CATCH_ALL, HOST, PUBLISHED, ZONE, Document
+from proxy.demo.nameserver import NameServer
 from proxy.demo.origin import LocalOrigin
 from proxy.demo.process import CannotStart, ProxyProcess
 
@@ -31,10 +32,12 @@ class Stage:
     """The local internet and the proxy in it. `waiting` tells people what is being waited for."""
 
     origin: LocalOrigin
+    nameserver: NameServer
     proxy: ProxyProcess
     agent: Agent
     operator: Operator
     ca_file: Path
+    config: Path
     waiting: Callable[[str], None]
 
     async def fresh(self, document: Document, seconds: int = 0) -> Answer:
@@ -90,20 +93,25 @@ async def _open(stack: AsyncExitStack, waiting: Callable[[str], None]) -> Stage:
     ca_file = directory / "ca.pem"
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(ca_file))
-    origin = LocalOrigin(HOST, authority, CATCH_ALL)
-    origin.publish(MANIFEST, AGENT_CARD, LLMS)
+    origin = LocalOrigin((HOST, AUTHORIZATION_HOST), authority, CATCH_ALL)
+    origin.publish(*PUBLISHED)
     await origin.start()
     stack.push_async_callback(origin.kill)
-    proxy = ProxyProcess(_written_config(directory, ca_file, origin.port))
+    nameserver = NameServer(ZONE)
+    await nameserver.start()
+    stack.callback(nameserver.stop)
+    config = _written_config(directory, ca_file, origin.port, nameserver.port)
+    proxy = ProxyProcess(config)
     stack.push_async_callback(proxy.stop)
     await proxy.start()
     session = await stack.enter_async_context(ClientSession(timeout=_PATIENCE))
     operator = Operator(session, proxy.admin)
     await operator.ready()
-    return Stage(origin, proxy, Agent(session, proxy.data), operator, ca_file, waiting)
+    agent = Agent(session, proxy.data)
+    return Stage(origin, nameserver, proxy, agent, operator, ca_file, config, waiting)
 
 
-def _written_config(directory: Path, ca_file: Path, origin_port: int) -> Path:
+def _written_config(directory: Path, ca_file: Path, origin_port: int, nameserver_port: int) -> Path:
     """The proxy's configuration; JSON is YAML."""
     settings = {
         "listen": {"drain_timeout": "1s"},
@@ -112,8 +120,9 @@ def _written_config(directory: Path, ca_file: Path, origin_port: int) -> Path:
         "cache": {"refresh_backoff": "200ms"},
         "upstream": {
             "ca_file": str(ca_file),
-            "connect_to": [f"{HOST}:443:127.0.0.1:{origin_port}"],
+            "connect_to": [f"{host}:443:127.0.0.1:{origin_port}" for host in (HOST, AUTHORIZATION_HOST)],
         },
+        "dns": {"resolvers": [f"127.0.0.1:{nameserver_port}"], "trust_anchors": "none"},
     }
     path = directory / "config.yaml"
     path.write_text(json.dumps(settings, indent=2), encoding="utf-8")

@@ -12,6 +12,7 @@ from proxy.demo.documents import (
     AGENT_CARD,
     AI_CATALOG,
     DID_DOCUMENT,
+    HOST,
     LLMS,
     MANIFEST,
     REVISED_MANIFEST,
@@ -88,6 +89,42 @@ async def other_documents(stage: Stage) -> Answer:
     answer = await _cold(stage, AGENT_CARD)
     _expect_seen(stage, answer, Seen(LLMS.path, None, 200), Seen(AGENT_CARD.path, None, 200))
     return answer
+
+
+async def discovery(stage: Stage) -> Answer:
+    """What the domain offers an agent of level L4: from DNS and every place it publishes at, in one answer."""
+    stage.nameserver.forget()
+    answer = await stage.agent.discover(HOST, "L4")
+    _expect(answer, "200", answer.status == 200)
+    told = answer.discovered
+    _expect_told(answer, "the outcome", told["outcome"], "found")
+    _expect_told(answer, "the trust", told["trust"]["state"], "origin-tls")
+    _expect_told(answer, "the issuer", told["authorization"]["issuer"], "https://auth.example.com")
+    offered = {(endpoint["protocol"], endpoint["from"]) for endpoint in told["endpoints"]}
+    _expect_told(answer, "endpoints", offered >= {("a2a", "agent-card"), ("mcp", "aid2")}, True)
+    cost = told["overhead"]
+    _expect_told(answer, "HTTP requests", cost["http_requests"], len(stage.origin.seen))
+    _expect_told(answer, "DNS queries", cost["dns_queries"], len(stage.nameserver.asked))
+    _expect_told(answer, "central services", cost["central_services"], 0)
+    return answer
+
+
+async def discovery_again(stage: Stage) -> Answer:
+    """Asked again, everything is at hand: no request leaves the proxy."""
+    stage.nameserver.forget()
+    answers = [await stage.agent.discover(HOST, "L4") for _ in range(_ATTEMPTS)]
+    fastest = min(answers, key=lambda answer: answer.milliseconds)
+    for answer in answers:
+        cost = answer.discovered["overhead"]
+        _expect_told(answer, "HTTP requests", cost["http_requests"], 0)
+        _expect_told(answer, "DNS queries", cost["dns_queries"], len(stage.nameserver.asked))
+    _expect(fastest, f"less than {_SINGLE_DIGIT_MS:.0f} ms", fastest.milliseconds < _SINGLE_DIGIT_MS)
+    return fastest
+
+
+def _expect_told(answer: Answer, what: str, told: object, expected: object) -> None:
+    if told != expected:
+        raise Unfulfilled(f"{what}: {expected}", str(told), answer)
 
 
 async def fresh_hit(stage: Stage) -> Answer:
@@ -209,6 +246,8 @@ async def not_a_document(stage: Stage) -> Answer:
 STEPS: Final = (
     Step("cold fetch", "manifest", cold_fetch),
     Step("two more, cold", "card, llms", other_documents),
+    Step("discover the domain", "all of it", discovery),
+    Step("discover it again", "all of it", discovery_again),
     Step("fresh hit", "manifest", fresh_hit),
     Step("If-None-Match: 304", "manifest", not_modified),
     Step("stale while revalidate", "manifest", stale_while_revalidate),

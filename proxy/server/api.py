@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from proxy.caching.preconditions import matches_any
+from proxy.caching.reuse import Forward
 from proxy.caching.serving import VIA, CacheStatus
 from proxy.discovery.names import BadDomain, parse_domain
 from proxy.engine.discovery.discoverer import Discoverer
@@ -88,7 +89,7 @@ class Api:
         except BadDomain as error:
             return Problem(Slug.BAD_TARGET, error.detail)
         prepared = self._discoverer.warm(question)
-        status = CacheStatus(detail="discovery")
+        status = CacheStatus(forward=Forward.URI_MISS, detail="discovery")
         if prepared is None:
             prepared = await self._discoverer.discover(question)
         else:

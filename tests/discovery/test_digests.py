@@ -1,6 +1,7 @@
 """Digests of artifacts (CAT-9, SK-4)."""
 
 import hashlib
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -74,10 +75,8 @@ def test_refused(text: str, reason: str) -> None:
 
 @given(st.text(alphabet="sha1256-:0fF \n", max_size=90) | st.text(max_size=90))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
+    with suppress(MalformedDigest):
         assert isinstance(parse_digest(text), Digest)
-    except MalformedDigest:
-        pass
 
 
 DATA = {"name": "é", "b": [1, 1.0, True, None], "a": {}}

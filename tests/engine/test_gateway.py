@@ -526,3 +526,14 @@ async def test_nothing_else_leads_past_the_gate(fields: dict[str, str]) -> None:
     got = await e.ask(CARD_PATH, fields, body=one_octet())
     assert (got.status, got.outcome.detail) == (502, "not-a-document")
     assert e.origin.requests[0].body is None and not e.origin.requests[0].request.fields.get_all("upgrade")
+
+
+async def test_a_page_in_markdown_reaches_only_who_asked_alike_also_without_vary() -> None:
+    e = engine()
+    e.origin.respond("/page", max_age=60, content_type="text/markdown; charset=utf-8", body=b"# For agents")
+    markdown = {"Accept": "text/markdown"}
+    await e.ask("/page", markdown)
+    assert (await e.ask("/page", markdown)).served is Served.FRESH
+    e.origin.respond("/page", max_age=60, content_type="text/html", body=b"<p>For people")
+    assert (await e.ask("/page", {"Accept": "text/html"})).body == b"<p>For people"
+    assert len(e.origin.requests) == 2

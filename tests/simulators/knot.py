@@ -122,7 +122,10 @@ class Internet:
         """One question with DO and CD set. Raises DnsFailure."""
         query = dns.message.make_query(name, rdtype, want_dnssec=True, payload=1232)
         query.flags |= dns.flags.CD
-        response, _ = await dns.asyncquery.udp_with_fallback(query, "127.0.0.1", _PATIENCE, self.port)
+        try:
+            response, _ = await dns.asyncquery.udp_with_fallback(query, "127.0.0.1", _PATIENCE, self.port)
+        except (dns.exception.Timeout, OSError):
+            raise DnsFailure(DnsReason.TIMEOUT, "The server did not answer in time.") from None
         if response.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
             raise DnsFailure(DnsReason.SERVFAIL, "The server did not answer.")
         return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from dns.rcode import NOERROR
 from dns.rdatatype import CNAME, DNSKEY, DS, NSEC, NSEC3, RRSIG, SOA, TXT, RdataType
 
+from proxy.upstream.dns.failure import DnsFailure
 from tests.simulators import knot as simulator
 from tests.simulators.knot import PUBLICATIONS, Internet, knot, missing_tools
 from tests.upstream.dns.signed import NOW, name
@@ -66,8 +68,15 @@ async def test_further_records_are_signed_with_the_rest(tmp_path: Path) -> None:
         received = await internet.ask(name("_agent.new.example.com."), TXT)
         assert {rrset.rdtype for rrset in received.answer} == {TXT, RRSIG}
         port = internet.port
-    with pytest.raises(OSError):
-        await Internet(port, "", tmp_path).ask(name("example.com."), SOA)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", port))  # free again
+
+
+async def test_a_server_that_is_gone_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator, "_PATIENCE", 0.05)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent, pytest.raises(DnsFailure):
+        silent.bind(("127.0.0.1", 0))
+        await Internet(silent.getsockname()[1], "", tmp_path).ask(name("example.com."), SOA)
 
 
 def test_a_zone_that_is_none_is_told(tmp_path: Path) -> None:
