@@ -33,10 +33,14 @@ class ProxyProcess:
 
 
 @contextmanager
-def proxy_process() -> Iterator[ProxyProcess]:
-    """`discovery-proxy serve` with its defaults but for free ports and a store in memory."""
-    settings = {"DISCOVERY_PROXY_STORE__URL": "memory://"}
-    with _running(("proxy", "serve", "--port", "0", "--admin-port", "0"), settings, "admin") as (pid, said):
+def proxy_process(settings: Mapping[str, str] = {}) -> Iterator[ProxyProcess]:
+    """`discovery-proxy serve` with its defaults but for free ports, a store in memory, and `settings`.
+
+    These are by the second part of the names of environment variables: "UPSTREAM__CA_FILE".
+    """
+    given = {"STORE__URL": "memory://", **settings}
+    environ = {f"DISCOVERY_PROXY_{name}": value for name, value in given.items()}
+    with _running(("proxy", "serve", "--port", "0", "--admin-port", "0"), environ, "admin") as (pid, said):
         yield ProxyProcess(pid, _port(said["data"]), _port(said["admin"]))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from proxy import __version__
+from proxy.capability.ladders import Label, Ladder
+from proxy.lint import KINDS
 
 # Flags of `serve` by the configuration key that each one sets, with its help.
 SERVE_FLAGS: Final = {
@@ -27,7 +29,13 @@ example:
   discovery-proxy serve --port 8080
   curl http://127.0.0.1:8080/https/example.com/.well-known/agent-card.json
 """
+_LEVELS: Final = tuple(label.value for label in Label)
+_LADDERS: Final = tuple(ladder.value for ladder in Ladder)
 _CONFIG_HELP: Final = "YAML file; flags and DISCOVERY_PROXY_ variables win over it"
+
+
+class Unusable(Exception):
+    """What the user gave cannot be used; the text says why and what would be."""
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -46,6 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"discovery-proxy {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     _add_serve(verbs)
+    _add_discover(verbs)
+    _add_lint(verbs)
     _add_explain(verbs)
     _add_purge(verbs)
     _add_refresh(verbs)
@@ -78,6 +88,36 @@ def _add_serve(verbs: _Verbs) -> None:
     verb.add_argument("--config", metavar="FILE", help=_CONFIG_HELP)
     for key, (flag, metavar, does) in SERVE_FLAGS.items():
         verb.add_argument(flag, dest=key, metavar=metavar, help=f"{does} ({key})")
+
+
+def _add_discover(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "discover",
+        "find out what a domain publishes for agents, and check it; without --via in this process",
+        "discover example.com --level L4\n  discovery-proxy discover example.com --json --via http://127.0.0.1:8080",
+    )
+    verb.add_argument("domain", metavar="DOMAIN", help="the domain, such as example.com")
+    verb.add_argument("--level", choices=_LEVELS, help="what the client claims to be capable of (default: nothing)")
+    verb.add_argument("--ladder", choices=_LADDERS, help="the ladder that the level is of (default: exec)")
+    verb.add_argument("--steps", action="store_true", help="show what was looked for, step by step")
+    verb.add_argument("--json", action="store_true", help="print the answer of the API as one JSON value")
+    verb.add_argument("--via", metavar="URL", help="ask the data port of a running proxy")
+    verb.add_argument("--config", metavar="FILE", help=_CONFIG_HELP)
+
+
+def _add_lint(verbs: _Verbs) -> None:
+    verb = _add(
+        verbs,
+        "lint",
+        "tell what a published document gets wrong",
+        "lint agent-card.json\n  discovery-proxy lint https://example.com/.well-known/ai-catalog.json --json",
+    )
+    verb.add_argument("document", metavar="FILE_OR_URL", help="a file, an http or https URL, or - for standard input")
+    verb.add_argument("--kind", help=f"what it is, by default told from the document: {', '.join(KINDS)}")
+    verb.add_argument("--now", metavar="T", help="judge as of this time, such as 2026-11-30T12:00:00Z")
+    verb.add_argument("--json", action="store_true", help="print the verdict as one JSON value")
+    verb.add_argument("--config", metavar="FILE", help=f"{_CONFIG_HELP}; it says how a URL is reached")
 
 
 def _add_explain(verbs: _Verbs) -> None:

@@ -1,4 +1,4 @@
-"""A running proxy's admin port, asked over HTTP; no redirects, no proxies on the way."""
+"""A running proxy's two ports, asked over HTTP; no redirects, no proxies on the way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
+from urllib.parse import quote, urlencode
 
 from proxy.config import Settings
 from proxy.http.targets import MalformedTarget, Target, parse_target
@@ -15,11 +16,13 @@ from proxy.logs.redaction import plain
 _TIMEOUT_SECONDS: Final = 30
 _TOKEN_ADVICE: Final = "give the admin token: --token-file or DISCOVERY_PROXY_ADMIN__TOKEN"
 _LONGEST_DETAIL: Final = 500
+# RFC 9457; what an answer tells beside these is what it tells when there is no problem.
+_OF_PROBLEMS: Final = frozenset({"type", "title", "status", "detail", "instance"})
 _EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 class RemoteFailure(Exception):
-    """The admin port gave no usable answer."""
+    """The port gave no usable answer."""
 
 
 class NothingListens(RemoteFailure):
@@ -31,7 +34,7 @@ class NothingListens(RemoteFailure):
 
 
 class RemoteRefusal(Exception):
-    """The admin port would not do it: the order or the token is wrong."""
+    """The port would not do it: what was asked for, or the token, is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +51,66 @@ class AdminPort:
             headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             headers["Content-Type"] = "application/json"
-        status, content = self._exchange(method, path, None if body is None else json.dumps(body), headers)
-        answer = _json_object(content)
+        content = None if body is None else json.dumps(body)
+        status, answer = _exchange(self.base, _TIMEOUT_SECONDS, method, path, content, headers)
         if answer is not None and 200 <= status < 300:
             return answer
-        detail = (answer or {}).get("detail")
         if status == 401:
             raise RemoteRefusal(f"{self.base.origin} refused: {_TOKEN_ADVICE}")
         if status == 404:
             raise RemoteRefusal(f"{self.base.origin} has no admin API; is this the data port?")
-        if answer is None or (status >= 500 and detail is None):
-            raise RemoteFailure(f"{self.base.origin} answered {status}, not as an admin port that works would")
-        kind, verb = (RemoteFailure, "failed") if status >= 500 else (RemoteRefusal, "refused")
-        raise kind(f"{self.base.origin} {verb}: {plain(str(detail or status), _LONGEST_DETAIL)}")
+        raise _failure(self.base, "an admin port", status, answer)
 
-    def _exchange(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> tuple[int, bytes]:
-        kind = HTTPSConnection if self.base.scheme == "https" else HTTPConnection
-        connection = kind(self.base.host, self.base.port, timeout=_TIMEOUT_SECONDS)
-        try:
-            connection.request(method, self.base.path.rstrip("/") + path, body, headers)
-            response = connection.getresponse()
-            return response.status, response.read()
-        except ConnectionRefusedError:
-            raise NothingListens(self.base.origin) from None
-        except (OSError, HTTPException) as error:
-            raise RemoteFailure(f"{self.base.origin}: {error or type(error).__name__}") from None
-        finally:
-            connection.close()
+
+@dataclass(frozen=True, slots=True)
+class DataPort:
+    """A running proxy as its clients reach it; an answer is waited for `patience` seconds."""
+
+    base: Target
+    patience: float
+
+    def discover(self, domain: str, claim: Mapping[str, str]) -> dict[str, object]:
+        """What `/v1/discover` tells of a domain for a client's claim, whatever the outcome.
+
+        Raises NothingListens, RemoteFailure, RemoteRefusal.
+        """
+        path = f"/v1/discover/{quote(domain, safe='')}{'?' if claim else ''}{urlencode(claim)}"
+        headers = {"Accept": "application/json"}
+        status, answer = _exchange(self.base, self.patience, "GET", path, None, headers)
+        if answer is not None and isinstance(answer.get("outcome"), str):
+            return {name: value for name, value in answer.items() if name not in _OF_PROBLEMS}
+        if status == 404:
+            raise RemoteRefusal(f"{self.base.origin} has no discovery API; is this the admin port, or a site?")
+        raise _failure(self.base, "a data port", status, answer)
+
+
+def _exchange(
+    base: Target, patience: float, method: str, path: str, body: str | None, headers: Mapping[str, str]
+) -> tuple[int, dict[str, object] | None]:
+    """Status and JSON object of an answer, None where it is none. Raises NothingListens, RemoteFailure."""
+    kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
+    connection = kind(base.host, base.port, timeout=patience)
+    try:
+        connection.request(method, base.path.rstrip("/") + path, body, dict(headers))
+        response = connection.getresponse()
+        return response.status, _json_object(response.read())
+    except ConnectionRefusedError:
+        raise NothingListens(base.origin) from None
+    except (OSError, HTTPException) as error:
+        raise RemoteFailure(f"{base.origin}: {error or type(error).__name__}") from None
+    finally:
+        connection.close()
+
+
+def _failure(
+    base: Target, what: str, status: int, answer: Mapping[str, object] | None
+) -> RemoteFailure | RemoteRefusal:
+    """What to raise for an answer that is none of `what` is asked for."""
+    detail = (answer or {}).get("detail")
+    if answer is None or status < 300 or (status >= 500 and detail is None):
+        return RemoteFailure(f"{base.origin} answered {status}, not as {what} that works would")
+    kind, verb = (RemoteFailure, "failed") if status >= 500 else (RemoteRefusal, "refused")
+    return kind(f"{base.origin} {verb}: {plain(str(detail or status), _LONGEST_DETAIL)}")
 
 
 def configured_admin_url(settings: Settings) -> str | None:
@@ -84,11 +120,11 @@ def configured_admin_url(settings: Settings) -> str | None:
     return f"http://{name}:{port}" if port else None
 
 
-def parse_admin_url(text: str) -> Target:
-    """The base URL of an admin port; raises MalformedTarget."""
+def parse_base_url(text: str) -> Target:
+    """The base URL of a port; raises MalformedTarget."""
     base = parse_target(text)
     if base.query is not None:
-        raise MalformedTarget("The URL of an admin port has no query.")
+        raise MalformedTarget("The URL of a port has no query.")
     return base
 
 

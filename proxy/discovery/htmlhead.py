@@ -23,7 +23,7 @@ _TAG_END: Final = re.compile(r"[\t\n\f\r /]*+>")
 _COMMENT_END: Final = re.compile(r"--!?>")
 # Without its semicolon a reference in an attribute is more often a part of a query (13.2.5.73).
 _CHARACTER_REFERENCE: Final = re.compile(
-    r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});", re.ASCII
+    r"&(?:#[0-9]{1,20}|#[xX][0-9A-Fa-f]{1,20}|[A-Za-z][A-Za-z0-9]{1,31});", re.ASCII
 )
 
 # Elements whose contents are text until their own end tag; `noscript` as where scripts run.

@@ -8,12 +8,22 @@ one place. Documents are judged by the readers that discovery uses, and by rules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from proxy.discovery.findings import Finding
 from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
+from proxy.lint.cards import is_agent_card, is_server_card, lint_agent_card, lint_server_card
+from proxy.lint.catalogs import is_catalog, lint_catalog
+from proxy.lint.linksets import is_linkset, lint_linkset
 from proxy.lint.manifest import is_manifest, lint_manifest
+from proxy.lint.oauth import (
+    is_authorization_server,
+    is_protected_resource,
+    lint_authorization_server,
+    lint_protected_resource,
+)
 from proxy.lint.responses import (
     is_action_listing,
     is_instruction,
@@ -29,51 +39,58 @@ from proxy.lint.responses import (
     lint_two_key,
 )
 from proxy.lint.routes import is_route, lint_route
+from proxy.lint.skills import is_skills_index, lint_skills
 
-Check = Callable[[bytes, float], tuple[Finding, ...]]
-"""The findings of a body at a time in Unix seconds; raises nothing."""
 
-KINDS: Final[Mapping[str, Check]] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A sort of document: whether a JSON object shows that it is one, and what a body gets wrong as one.
+
+    `check` takes the time in Unix seconds too. Neither raises anything.
+    """
+
+    shows: Callable[[JsonObject], bool]
+    check: Callable[[bytes, float], tuple[Finding, ...]]
+
+
+# In the order in which a document is tried: what has more members of its own comes before what has fewer.
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
-        "manifest": lint_manifest,
-        "route-record": lint_route,
-        "get-action-listing": lint_action_listing,
-        "llms-index": lint_llms_index,
-        "no-op-problem": lint_problem,
-        "no-op-instruction": lint_instruction,
-        "minimal-response": lint_minimal,
-        "two-key-response": lint_two_key,
+        "manifest": Kind(is_manifest, lint_manifest),
+        "route-record": Kind(is_route, lint_route),
+        "mcp-server-card": Kind(is_server_card, lint_server_card),
+        "agent-card": Kind(is_agent_card, lint_agent_card),
+        "api-catalog": Kind(is_linkset, lint_linkset),
+        "ai-catalog": Kind(is_catalog, lint_catalog),
+        "agent-skills": Kind(is_skills_index, lint_skills),
+        "oauth-as": Kind(is_authorization_server, lint_authorization_server),
+        "oauth-pr": Kind(is_protected_resource, lint_protected_resource),
+        "get-action-listing": Kind(is_action_listing, lint_action_listing),
+        "llms-index": Kind(is_llms_index, lint_llms_index),
+        "no-op-problem": Kind(is_problem, lint_problem),
+        "no-op-instruction": Kind(is_instruction, lint_instruction),
+        "minimal-response": Kind(is_minimal, lint_minimal),
+        "two-key-response": Kind(is_two_key, lint_two_key),
     }
 )
 
-# In this order: what has more members of its own comes before what has fewer.
-_SIGNS: Final[Mapping[str, Callable[[JsonObject], bool]]] = MappingProxyType(
-    {
-        "manifest": is_manifest,
-        "route-record": is_route,
-        "get-action-listing": is_action_listing,
-        "llms-index": is_llms_index,
-        "no-op-problem": is_problem,
-        "no-op-instruction": is_instruction,
-        "minimal-response": is_minimal,
-        "two-key-response": is_two_key,
-    }
-)
+_WITHOUT_RULES: Final = frozenset({"capability-profile", "envelope"})
 
 
 class UnknownKind(ValueError):
-    """There are no rules for a kind of this name."""
+    """There are no rules for the kind `name`; the text says which kinds have some."""
 
-    def __init__(self) -> None:
-        super().__init__(f"no such kind: use one of {', '.join(KINDS)}")
+    def __init__(self, name: str) -> None:
+        is_known = name in _WITHOUT_RULES
+        what = f"documents of kind {name} are not judged in this version" if is_known else "there is no such kind"
+        super().__init__(f"{what}; use one of {', '.join(KINDS)}")
 
 
 def lint(kind: str, body: bytes, *, now: float) -> tuple[Finding, ...]:
     """What the document gets wrong. Raises UnknownKind."""
-    check = KINDS.get(kind)
-    if check is None:
-        raise UnknownKind
-    return check(body, now)
+    if kind not in KINDS:
+        raise UnknownKind(kind)
+    return KINDS[kind].check(body, now)
 
 
 def kind_of(body: bytes) -> str | None:
@@ -84,4 +101,4 @@ def kind_of(body: bytes) -> str | None:
         return None
     if not isinstance(value, dict):
         return None
-    return next((kind for kind, shows in _SIGNS.items() if shows(value)), None)
+    return next((name for name, kind in KINDS.items() if kind.shows(value)), None)

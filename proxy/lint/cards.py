@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
-from proxy.discovery.a2a import Generation, parse_card
+from proxy.discovery.a2a import AgentJsonKind, Generation, parse_card, sniff_agent_json
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.jsontext import JsonObject, parse_json
@@ -19,6 +19,25 @@ _REQUIRED_BY_GENERATION: Final = {
     Generation.V0_3: ("url", "protocolVersion"),
     Generation.V0_2: ("url",),
 }
+
+# Members of cards alone, whatever else a card lacks.
+_OF_AGENT_CARDS: Final = frozenset(
+    {"supportedInterfaces", "additionalInterfaces", "preferredTransport", "defaultInputModes", "defaultOutputModes"}
+)
+_OF_SERVER_CARDS: Final = frozenset({"remotes", "serverInfo", "transport", "transports", "mcpServers"})
+
+
+def is_agent_card(value: JsonObject) -> bool:
+    """Whether an object is an agent card, or means to be one; of a name and a URL alone that cannot be told."""
+    if not _OF_AGENT_CARDS.isdisjoint(value) or sniff_agent_json(value) is AgentJsonKind.A2A:
+        return True
+    return "name" in value and "skills" in value and ("url" in value or "capabilities" in value)
+
+
+def is_server_card(value: JsonObject) -> bool:
+    """Whether an object is an MCP server card of some layout (MCP-3), or means to be one."""
+    schema = value.get("$schema")
+    return not _OF_SERVER_CARDS.isdisjoint(value) or (isinstance(schema, str) and "/server-card" in schema)
 
 
 def lint_agent_card(body: bytes, now: float) -> tuple[Finding, ...]:

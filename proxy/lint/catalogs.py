@@ -11,7 +11,13 @@ from proxy.discovery.catalog import Catalog, OpaqueCatalog, inline_verdict, pars
 from proxy.discovery.digests import DataVerdict
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.jsontext import JsonObject
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
+
+
+def is_catalog(value: JsonObject) -> bool:
+    """Whether an object lists entries."""
+    return isinstance(value.get("entries"), list)
 
 
 def lint_catalog(body: bytes, now: float) -> tuple[Finding, ...]:

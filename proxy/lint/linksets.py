@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.linkset import parse_linkset
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
+
+
+def is_linkset(value: JsonObject) -> bool:
+    """Whether an object is a linkset."""
+    return isinstance(value.get("linkset"), list)
 
 
 def lint_linkset(body: bytes, now: float) -> tuple[Finding, ...]:

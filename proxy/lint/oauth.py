@@ -6,9 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.oauth import Problem
 from proxy.discovery.oauthmetadata import parse_authorization_server, parse_protected_resource
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
+
+
+def is_authorization_server(value: JsonObject) -> bool:
+    """Whether an object is the metadata of an authorization server, which has an issuer."""
+    return isinstance(value.get("issuer"), str)
+
+
+def is_protected_resource(value: JsonObject) -> bool:
+    """Whether an object is the metadata of a protected resource, which names itself by its URL."""
+    resource = value.get("resource")
+    return isinstance(resource, str) and "://" in resource
 
 
 def lint_authorization_server(body: bytes, now: float) -> tuple[Finding, ...]:

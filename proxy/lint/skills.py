@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.skills import UnknownSchema, parse_skills
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
+
+
+def is_skills_index(value: JsonObject) -> bool:
+    """Whether an object lists skills, as agent cards do too."""
+    return isinstance(value.get("skills"), list)
 
 
 def lint_skills(body: bytes, now: float) -> tuple[Finding, ...]:

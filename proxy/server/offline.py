@@ -37,8 +37,11 @@ def explain_offline(settings: Settings, url: str) -> dict[str, object]:
 async def _explain(settings: Settings, path: Path, url: str) -> dict[str, object]:
     kept = _read(settings, path)
     # Nothing is asked of an origin, so what only connections need is not looked at.
-    upstream = settings.upstream.model_copy(update={"ca_file": None})
-    network = open_network(settings.model_copy(update={"upstream": upstream}), OwnListeners(), wall_clock)
+    bare = {
+        "upstream": settings.upstream.model_copy(update={"ca_file": None}),
+        "dns": settings.dns.model_copy(update={"trust_anchors": None}),
+    }
+    network = open_network(settings.model_copy(update=bare), OwnListeners(), wall_clock)
     try:
         return await build_engine(settings, kept, network).control.explain(url)
     finally:

@@ -92,6 +92,7 @@ class Engine:
     front: Front
     control: Control
     refresher: Refresher
+    discoverer: Discoverer
 
 
 def class_policies(settings: Settings) -> Mapping[DocumentClass, ClassPolicy]:
@@ -154,16 +155,17 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     gateway = Gateway(state, filler, refresher, Forwarder(state, origin))
     control = Control(state, refresher)
     world = World(gateway, origin, network.dns, network.link)
+    discoverer = Discoverer(state, world, discovery_settings(settings))
     front = Front(
         gateway=gateway,
         origin=origin,
-        api=Api(Discoverer(state, world, discovery_settings(settings)), kept.clock),
+        api=Api(discoverer, kept.clock),
         sites=tuple(Site(site.hosts, site.origin) for site in settings.sites),
         connect=settings.forward.connect == "tunnel",
         connect_ports=settings.forward.connect_ports,
         usage=Usage(),
     )
-    return Engine(front, control, refresher)
+    return Engine(front, control, refresher, discoverer)
 
 
 def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:

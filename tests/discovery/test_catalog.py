@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.mediatypes import EntryKind
 from proxy.http.targets import parse_target
 
-SAMPLES = Path(__file__).parent.parent / "samples" / "discovery"
 BASE = parse_target("https://example.com/.well-known/ai-catalog.json")
 DIGEST = "sha256:" + "0a" * 32
 ENTRY = {

@@ -55,8 +55,14 @@ def test_one_hop(document_class: DocumentClass, location: str | None, expected: 
 
 @pytest.mark.parametrize(
     ("document_class", "most"),
-    [(DocumentClass.DID, 3), (DocumentClass.OAUTH_AS, 3), (DocumentClass.OAUTH_PR, 3), (DocumentClass.MANIFEST, 5)]
-    + [(DocumentClass.API_CATALOG, 5), (DocumentClass.OTHER, 5)],
+    [
+        (DocumentClass.DID, 3),
+        (DocumentClass.OAUTH_AS, 3),
+        (DocumentClass.OAUTH_PR, 3),
+        (DocumentClass.MANIFEST, 5),
+        (DocumentClass.API_CATALOG, 5),
+        (DocumentClass.OTHER, 5),
+    ],
 )
 def test_the_most_hops(document_class: DocumentClass, most: int) -> None:
     hops: list[Hop] = []

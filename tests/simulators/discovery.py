@@ -57,13 +57,20 @@ class Neighbourhood:
         return Described(prepared, json.loads(prepared.body(0.0)))
 
     def publish(self, path: str, document: object, **how: Any) -> None:
-        """From now on the origin has `document` at `path`, for five minutes unless `how` says otherwise."""
+        """From now on the origin has `document` at `path`, for five minutes unless `how` says otherwise.
+
+        A whole URI in the place of the path is that of one host alone.
+        """
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
         how.setdefault("content_type", "application/json")
         if "cache_control" not in how:
             how.setdefault("max_age", 300)
         how.setdefault("etag", f'"{hash(body)}"')
         self.engine.origin.respond(path, body=body, **how)
+
+    def asked(self, host: str) -> list[str]:
+        """What one host was asked for."""
+        return [sent.path for sent in self.engine.origin.requests if sent.request.target.host == host]
 
     @property
     def paths(self) -> list[str]:

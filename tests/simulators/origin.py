@@ -4,8 +4,9 @@
     ...
     assert [sent.path for sent in origin.requests] == ["/a"]
 
-A conditional request whose validator is the current one is answered 304, as a real origin would. `fail` makes every
-exchange end in a fault, `hold` keeps requests waiting until `release`, `answer` gives a path to a function.
+A path is answered for every host; a whole URI in its place, for that one alone. A conditional request whose
+validator is the current one is answered 304, as a real origin would. `fail` makes every exchange end in a fault,
+`hold` keeps requests waiting until `release`, `answer` gives a path to a function.
 """
 
 from __future__ import annotations
@@ -199,7 +200,7 @@ class OriginSimulator:
         sent_at = self._clock()
         self.requests.append(Sent(request, await _read(body), sent_at))
         self._arrival.set()
-        fault, answering = self.fault, self._answers.get(request.target.request_target, _absent)
+        fault, answering = self.fault, self._answering(request)
         await self._released.wait()
         if fault is not None:
             raise OriginUnavailable(fault, "simulated")
@@ -216,6 +217,10 @@ class OriginSimulator:
         response = SimulatedResponse(reply, exchange, self.chunk)
         self.responses.append(response)
         return response
+
+    def _answering(self, request: Request) -> Answering:
+        of_all = self._answers.get(request.target.request_target, _absent)
+        return self._answers.get(request.target.uri, of_all)
 
     async def upgrade(self, request: Request) -> Upgraded | OriginResponse:
         if self.upgraded is None:

@@ -16,9 +16,8 @@ from proxy.discovery.findings import Finding
 from proxy.discovery.urls import UrlRefused
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.reader import Reader
-from proxy.engine.discovery.reading import PLAINLY, Manner, Reading, ReadOutcome
+from proxy.engine.discovery.reading import PLAINLY, Manner, Reading, ReadOutcome, shown
 from proxy.engine.discovery.steps import StepEnd, StepOutcome, Steps
-from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
 from proxy.metering import Meter
@@ -28,8 +27,6 @@ _MOST_FINDINGS: Final = 50
 _LONGEST_URL: Final = 300
 _USERINFO: Final = re.compile(r"//[^/]*@")
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
-# A host that does not answer is not waited for again: what is stored of it still counts, stale as it may be.
-_FROM_STORE: Final = Fields((("Cache-Control", "only-if-cached, max-stale"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +113,8 @@ class Call:
     async def head(self, target: Target, landing: Landing) -> Reading:
         """The fields of a landing page as a step of its own."""
         async with self.places:
-            extra = _FROM_STORE if target.host in self._down else NO_FIELDS
-            reading = await self.steps.take("link", target.uri, lambda: landing.head(target, extra), step_end)
+            stored_only = target.host in self._down
+            reading = await self.steps.take("link", target.uri, lambda: landing.head(target, stored_only), step_end)
         self._note(reading)
         return reading
 
@@ -150,8 +147,8 @@ class Call:
             self.steps.note(step, shown(target), StepOutcome.SKIPPED, refusal.detail)
             return refusal
         async with self.places:
-            if target.host in self._down:
-                manner = replace(manner, fields=manner.fields.plus(*_FROM_STORE))
+            # A host that did not answer is not waited for again: what is stored of it still counts.
+            manner = replace(manner, stored_only=target.host in self._down)
             reading = await self.steps.take(
                 step, target.uri, lambda: self.reader.read(target, document_class, manner), step_end
             )
@@ -231,13 +228,6 @@ class Call:
             self.steps.note("endpoint", url.partition("?")[0], StepOutcome.REFUSED, detail)
             return
         self.endpoints.setdefault((protocol, url), Endpoint(protocol, url, source, trust, proof))
-
-
-def shown(target: Target) -> str:
-    """A target as steps and lists show it: without its query where that holds a secret."""
-    if find_secret(target.uri) is None:
-        return target.uri
-    return f"{target.origin}/"
 
 
 def step_end(reading: Reading) -> StepEnd:

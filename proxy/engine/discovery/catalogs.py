@@ -6,7 +6,9 @@ Bounded on all sides: depth, catalogs, entries and documents. A document that is
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from proxy.discovery.catalog import (
@@ -21,12 +23,12 @@ from proxy.discovery.catalogentries import Entry
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import DataVerdict, matches
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument
+from proxy.discovery.gate import NotADocument, gate
 from proxy.discovery.mediatypes import EntryKind
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
 from proxy.engine.discovery.provenance import is_usable
-from proxy.engine.discovery.reading import Manner
+from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
 from proxy.lint.catalogs import lint_catalog
@@ -103,8 +105,11 @@ class Expansion:
         if entry.kind is EntryKind.CATALOG:
             return await self._nested(catalog, entry, depth)
         document_class = _CLASSES.get(entry.kind)
-        if entry.url is None or document_class is None:
+        if document_class is None:
             self._note_other(entry)
+            return None
+        if entry.url is None:
+            await self._read_inline(catalog, entry, document_class)
             return None
         if self._documents >= _MOST_DOCUMENTS:
             detail = f"More than {_MOST_DOCUMENTS} documents are listed."
@@ -121,7 +126,7 @@ class Expansion:
             detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
             self._call.steps.note(_STEP, entry.url.uri, StepOutcome.SKIPPED, detail)
             return None
-        if inline_verdict(catalog, entry) not in (None, DataVerdict.MATCHES):
+        if not await _is_as_digested(catalog, entry):
             return None
         nested = read_catalog(entry.data, entry.listed_by)
         return None if isinstance(nested, OpaqueCatalog | NotADocument) else nested
@@ -136,6 +141,24 @@ class Expansion:
             finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
             self._call.add_document(reading, (finding,), trust="rejected")
             return
+        self._add(entry, reading)
+
+    async def _read_inline(self, catalog: Catalog, entry: Entry, document_class: DocumentClass) -> None:
+        """A document that the catalog holds itself: shown by its place in there."""
+        assert entry.listed_by is not None  # every catalog here was read from somewhere
+        body = json.dumps(entry.data).encode()
+        place = Reading(entry.listed_by, entry.listed_by, document_class, ReadOutcome.FOUND, body=body)
+        reading = replace(place, fragment=entry.path)
+        if not await _is_as_digested(catalog, entry):
+            finding = Finding("CAT-9", entry.path, "The data is not what its digest is over.")
+            self._call.add_document(reading, (finding,), trust="rejected")
+        elif isinstance(gate(document_class, None, body), NotADocument):
+            detail = "The data is not the kind of document that its type says."
+            self._call.steps.note(entry.kind.value, reading.url, StepOutcome.WRONG_KIND, detail)
+        else:
+            self._add(entry, reading)
+
+    def _add(self, entry: Entry, reading: Reading) -> None:
         self.kinds.add(entry.kind)
         match entry.kind:
             case EntryKind.AGENT_CARD:
@@ -151,3 +174,9 @@ class Expansion:
             self._call.add_endpoint("openapi", entry.url.uri, "ai-catalog", "hint")
         elif entry.kind is EntryKind.REGISTRY and entry.url is not None:
             self._call.add_endpoint("ard-registry", entry.url.uri, "ai-catalog", "hint")
+
+
+async def _is_as_digested(catalog: Catalog, entry: Entry) -> bool:
+    """Whether the data of an entry may be used. Canonical JSON of much data takes long, so not on the loop."""
+    verdict = await asyncio.to_thread(inline_verdict, catalog, entry)
+    return verdict in (None, DataVerdict.MATCHES)

@@ -13,6 +13,7 @@ from proxy.discovery.gate import NotADocument
 from proxy.discovery.redirects import Hop
 from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Realm, ResponseHead
+from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
 
 
@@ -67,8 +68,13 @@ class Reading:
 
     @property
     def url(self) -> str:
-        """Where it was read from in the end."""
-        return self.target.uri
+        """Where it was read from in the end, as it may be shown."""
+        return shown(self.target)
+
+
+def shown(target: Target) -> str:
+    """A target as answers show it: the origin alone where the rest holds a secret, as signed URLs do."""
+    return target.uri if find_secret(target.uri) is None else f"{target.origin}/"
 
 
 Judge = Callable[[ResponseHead, bytes], NotADocument | None]
@@ -80,6 +86,7 @@ class Manner:
 
     `site`: a host whose own word it is that the target is of its class; within its registrable domain the cache
     then treats the target as such. `fields` go along with the request. `judge` is a check beside the class's gate.
+    `stored_only`: the origin is known not to answer, and only what is stored may do so.
     """
 
     method: str = "GET"
@@ -88,6 +95,7 @@ class Manner:
     fields: Fields = NO_FIELDS
     realm: Realm = Realm.PUBLIC
     judge: Judge | None = None
+    stored_only: bool = False
 
 
 PLAINLY: Final = Manner()

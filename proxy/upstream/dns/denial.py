@@ -83,9 +83,7 @@ def read_denial(section: Section, zone: Name, keys: Keys, now: float, effort: Ef
     nsec3: dict[bytes, NSEC3] = {}
     expires, failure = float("inf"), None
     for signed in _denying(section):
-        rrset, signatures = signed
-        if signer(rrset.name, signatures) != zone:
-            continue
+        rrset = signed[0]
         try:
             expires = min(expires, verify_exact(signed, zone, keys, now, effort))
         except Exhausted:

@@ -12,7 +12,14 @@ import pytest
 from dns.rcode import NOERROR
 from dns.rdatatype import CNAME, DNSKEY, DS, NSEC, NSEC3, RRSIG, SOA, TXT, RdataType
 
+from proxy.discovery.dnsvalues import DnsOutcome, Security
+from proxy.upstream.dns.anchors import parse_anchors
+from proxy.upstream.dns.client import DnsClient
 from proxy.upstream.dns.failure import DnsFailure
+from proxy.upstream.dns.resolvers import Resolver
+from proxy.upstream.dns.rounds import Rounds
+from proxy.upstream.dns.settings import DnsSettings
+from proxy.upstream.dns.validation import Validator
 from tests.simulators import knot as simulator
 from tests.simulators.knot import PUBLICATIONS, Internet, knot, missing_tools
 from tests.upstream.dns.signed import NOW, name
@@ -77,6 +84,34 @@ async def test_a_server_that_is_gone_is_a_failure(tmp_path: Path, monkeypatch: p
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent, pytest.raises(DnsFailure):
         silent.bind(("127.0.0.1", 0))
         await Internet(silent.getsockname()[1], "", tmp_path).ask(name("example.com."), SOA)
+
+
+ANSWERS = [
+    ("_agent.shop.example.com", "TXT", DnsOutcome.ANSWER, Security.SECURE),
+    ("billing.example.com", "SVCB", DnsOutcome.ANSWER, Security.SECURE),
+    ("shop.example.com", "TXT", DnsOutcome.NODATA, Security.SECURE),
+    ("nothing.example.com", "TXT", DnsOutcome.NXDOMAIN, Security.SECURE),
+    ("away.example.com", "TXT", DnsOutcome.ANSWER, Security.SECURE),
+    ("astray.example.com", "TXT", DnsOutcome.ANSWER, Security.INSECURE),
+    ("_agent.tree.example.com", "TXT", DnsOutcome.ANSWER, Security.SECURE),
+    ("_agent.unsigned.com", "TXT", DnsOutcome.ANSWER, Security.INSECURE),
+    ("nothing.optout.com", "TXT", DnsOutcome.NXDOMAIN, Security.INSECURE),
+    ("_agent.expired.com", "TXT", DnsOutcome.FAILURE, Security.BOGUS),
+    ("_agent.stripped.com", "TXT", DnsOutcome.FAILURE, Security.BOGUS),
+]
+
+
+@pytest.mark.parametrize(("asked", "rdtype", "outcome", "security"), ANSWERS)
+async def test_what_the_client_makes_of_it(
+    internet: Internet, asked: str, rdtype: str, outcome: DnsOutcome, security: Security
+) -> None:
+    rounds = Rounds(DnsSettings((Resolver("127.0.0.1", internet.port),)))
+    validator = Validator(rounds.exchange, parse_anchors(internet.anchors_text), lambda: NOW)
+    client = DnsClient(rounds, lambda: NOW, validator)
+    answer = await client.resolve(asked, rdtype)
+    await client.close()
+    assert (answer.outcome, answer.security) == (outcome, security)
+    assert bool(answer.records) is (outcome is DnsOutcome.ANSWER)
 
 
 def test_a_zone_that_is_none_is_told(tmp_path: Path) -> None:

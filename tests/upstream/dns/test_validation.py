@@ -224,6 +224,11 @@ def served_rrset(
     return dns.rrset.from_rdata(name(owner), rdataset.ttl, *rdataset)
 
 
+def denied_target(message: dns.message.Message, internet: Internet) -> None:
+    without("answer", RdataType.A)(message, internet)
+    message.set_rcode(NXDOMAIN)
+
+
 def flooded(message: dns.message.Message, internet: Internet) -> None:
     for index in range(17):
         message.authority += Signer("example.com.").signed(records(f"n{index}.example.com.", "NSEC", "z. A"))
@@ -339,7 +344,23 @@ ALTERED: list[tuple[str, str, str, Alteration, str, str]] = [
         "no signature",
     ),
     ("alias alone", "local.example.com.", "A", without("answer", RdataType.A), SECURE, ""),
-    ("alias alone, name denied", "local.example.com.", "A", coded(NXDOMAIN), SECURE, ""),
+    ("answer, name denied", "local.example.com.", "A", coded(NXDOMAIN), SECURE, ""),
+    (
+        "alias alone, name denied",
+        "local.example.com.",
+        "A",
+        denied_target,
+        BOGUS,
+        "shop.example.com. does not exist",
+    ),
+    (
+        "wildcard not denied",
+        "nothing.example.com.",
+        "A",
+        denied_by("many.example.com.", rcode=NXDOMAIN),
+        BOGUS,
+        NO_NAME,
+    ),
     ("aliases without end", TXT_OF_SHOP, "TXT", endless, BOGUS, "more than 8 aliases"),
     (
         "DNAME unsigned",

@@ -1,0 +1,80 @@
+"""One question answered in process: an engine with its store in memory, closed again when it has answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import cast
+
+from proxy.config import Settings
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.names import parse_domain
+from proxy.engine.discovery.reader import Reader
+from proxy.engine.discovery.reading import Manner, Reading
+from proxy.engine.discovery.results import Question
+from proxy.engine.settings import Rules
+from proxy.http.messages import Realm
+from proxy.http.targets import Target
+from proxy.metrics import Metrics
+from proxy.server.network import open_network
+from proxy.server.wiring import (
+    Engine,
+    build_engine,
+    class_policies,
+    discovery_settings,
+    engine_settings,
+    keep,
+    wall_clock,
+)
+from proxy.stores.generations import MemoryGenerations
+from proxy.upstream.addresses import OwnListeners
+
+
+def discover_once(settings: Settings, domain: str, level: str | None, ladder: str | None) -> JsonObject:
+    """What `domain` publishes, as `/v1/discover` tells it, however it ends. Raises BadDomain, CannotOpen."""
+    name = parse_domain(domain, isolated=settings.discovery.mdns.isolated)
+    return asyncio.run(_discover(settings, Question(name, level, ladder)))
+
+
+def read_once(settings: Settings, target: Target, document_class: DocumentClass) -> Reading:
+    """The document at `target`, to whatever address that leads, as discovery reads it. Raises CannotOpen."""
+    return asyncio.run(_read(settings, target, document_class))
+
+
+async def _discover(settings: Settings, question: Question) -> JsonObject:
+    started = perf_counter()
+    async with _engine(settings) as engine:
+        prepared = await engine.discoverer.discover(question)
+    told = json.loads(prepared.body((perf_counter() - started) * 1000))
+    return cast(JsonObject, told)
+
+
+async def _read(settings: Settings, target: Target, document_class: DocumentClass) -> Reading:
+    rules = Rules(engine_settings(settings), class_policies(settings))
+    discovery = discovery_settings(settings)
+    async with _engine(settings) as engine:
+        reader = Reader(
+            engine.front.gateway,
+            rules,
+            MemoryGenerations(),
+            wall_clock,
+            discovery.agent,
+            discovery.negative_ttl,
+        )
+        return await reader.read(target, document_class, Manner(realm=Realm.ANY))
+
+
+@asynccontextmanager
+async def _engine(settings: Settings) -> AsyncIterator[Engine]:
+    network = open_network(settings, OwnListeners(), wall_clock)
+    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations())
+    try:
+        yield build_engine(settings, kept, network)
+    finally:
+        await kept.flights.close(0.0)
+        await network.close()
+        await kept.close(0.0)
