@@ -82,7 +82,7 @@ def free_port() -> int:
 
 USAGE = {
     "no verb": [],
-    "unknown verb": ["discover"],
+    "unknown verb": ["dig"],
     "unknown flag": ["serve", "--prot", "1"],
     "abbreviated flag": ["serve", "--conf", "x"],
     "explain nothing": ["explain"],
@@ -102,7 +102,7 @@ def test_malformed_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err.startswith("usage: discovery-proxy")
 
 
-VERBS = ["serve", "explain", "purge", "refresh", "check-config", "demo"]
+VERBS = ["serve", "discover", "lint", "explain", "purge", "refresh", "check-config", "demo"]
 
 
 @pytest.mark.parametrize("argv", [["--help"], *([verb, "--help"] for verb in VERBS)], ids=["all", *VERBS])
@@ -156,7 +156,7 @@ BAD_CONFIGURATION = {
     "no URL": (["explain", "example.com/x"], "The target is no absolute http or https URI."),
     "URL with user": (["purge", "https://u:hush@example.com/"], "The authority has userinfo: leave it out."),
     "admin URL": (["purge", "--all", "--via", "localhost:9090"], "--via: The target is no absolute http or https"),
-    "admin URL with query": (["purge", "--all", "--via", "http://localhost/?a"], "--via: The URL of an admin port"),
+    "admin URL with query": (["purge", "--all", "--via", "http://localhost/?a"], "--via: The URL of a port"),
     "no token": (["refresh", URL, "--token-file", "nowhere"], "--token-file nowhere: No such file or directory"),
     "purge a URL for a host": (["purge", "--host", "https://example.com/"], f"--host: {A_HOST}"),
     "refresh a URL for a host": (["refresh", "--host", "https://example.com/"], f"--host: {A_HOST}"),
@@ -173,12 +173,12 @@ def test_what_cannot_be_used(argv: list[str], problem: str, capsys: pytest.Captu
 
 def test_check_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("listen: {port: 8181}\ndns: {dnssec: require}\n")
+    file.write_text("listen: {port: 8181}\negress: {mode: open}\n")
     monkeypatch.setenv("DISCOVERY_PROXY_ADMIN__TOKEN", "hush")
     assert main(["check-config", str(file)]) == 0
     told = capsys.readouterr()
     assert "port: 8181" in told.out and "hush" not in told.out
-    assert told.err == "note: dns.dnssec is accepted but not in force in this version\n"
+    assert told.err == "note: egress.mode is accepted but not in force in this version\n"
     assert main(["check-config"]) == 0
     assert "port: 8080" in capsys.readouterr().out
 

@@ -4,8 +4,13 @@ Exit codes: 0 fine, 1 negative finding, 2 usage or configuration, 3 network; 130
 
 arguments    verbs, flags and their help
 verbs        what each verb does
-remote       a running proxy's admin port, asked from here
+discovering  `discover`
+linting      `lint`
+remote       a running proxy's ports, asked from here
 report       an explanation for people
+discovery    what a domain publishes, for people
+tree         lines as a tree
+parts        a JSON answer, read for people
 terminal     what a terminal is fit for
 """
 
@@ -16,9 +21,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from proxy.cli.arguments import parse_arguments
+from proxy.cli.arguments import Unusable, parse_arguments
 from proxy.cli.remote import RemoteFailure, RemoteRefusal
-from proxy.cli.verbs import VERBS, Unusable
+from proxy.cli.verbs import VERBS
 from proxy.config import ConfigError
 
 FINE, USAGE, NETWORK, INTERRUPTED = 0, 2, 3, 130

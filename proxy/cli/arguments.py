@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 
 from proxy import __version__
 from proxy.capability.ladders import Label, Ladder
-from proxy.lint import KINDS
 
 # Flags of `serve` by the configuration key that each one sets, with its help.
 SERVE_FLAGS: Final = {
@@ -113,8 +112,9 @@ def _add_lint(verbs: _Verbs) -> None:
         "tell what a published document gets wrong",
         "lint agent-card.json\n  discovery-proxy lint https://example.com/.well-known/ai-catalog.json --json",
     )
-    verb.add_argument("document", metavar="FILE_OR_URL", help="a file, an http or https URL, or - for standard input")
-    verb.add_argument("--kind", help=f"what it is, by default told from the document: {', '.join(KINDS)}")
+    verb.add_argument("document", metavar="FILE_OR_URL", help="a file, an http(s) URL, or - for standard input")
+    kind = "what the document is, such as agent-card (default: told from it); an unknown one lists them all"
+    verb.add_argument("--kind", help=kind)
     verb.add_argument("--now", metavar="T", help="judge as of this time, such as 2026-11-30T12:00:00Z")
     verb.add_argument("--json", action="store_true", help="print the verdict as one JSON value")
     verb.add_argument("--config", metavar="FILE", help=f"{_CONFIG_HELP}; it says how a URL is reached")

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from proxy.cli.arguments import SERVE_FLAGS
-from proxy.cli.remote import AdminPort, NothingListens, RemoteFailure, configured_admin_url, parse_admin_url
+from proxy.cli.arguments import SERVE_FLAGS, Unusable
+from proxy.cli.discovering import discover
+from proxy.cli.linting import lint
+from proxy.cli.remote import AdminPort, NothingListens, RemoteFailure, configured_admin_url, parse_base_url
 from proxy.cli.report import report
 from proxy.cli.terminal import may_colour
 from proxy.config import Settings, effective_yaml, load
 from proxy.http.targets import MalformedTarget, parse_authority, parse_target
 
 _FINE, _NEGATIVE = 0, 1
-
-
-class Unusable(Exception):
-    """What the user gave cannot be used; the text says why and what would be."""
 
 
 def serve(arguments: Namespace) -> int:
@@ -87,6 +85,8 @@ def demo(arguments: Namespace) -> int:
 
 VERBS: Final[Mapping[str, Callable[[Namespace], int]]] = {
     "serve": serve,
+    "discover": discover,
+    "lint": lint,
     "explain": explain,
     "purge": purge,
     "refresh": refresh,
@@ -128,7 +128,7 @@ def _admin_port(arguments: Namespace, settings: Settings) -> AdminPort:
     if url is None:
         raise Unusable("admin.port is 0, so the port is not known: name it with --via")
     try:
-        base = parse_admin_url(url)
+        base = parse_base_url(url)
     except MalformedTarget as error:
         raise Unusable(f"--via: {error.detail} Give it as http://127.0.0.1:9090.") from None
     return AdminPort(base, _read_token(arguments.token_file) or settings.admin.token)

@@ -22,6 +22,7 @@ from proxy.http.targets import Target
 
 # What is read of one card; a hostile one lists more.
 MOST_SCHEMES: Final = 32
+_OF_AGENT_CARDS: Final = ("supportedInterfaces", "preferredTransport", "defaultInputModes")
 
 
 class Generation(StrEnum):
@@ -97,6 +98,15 @@ def sniff_agent_json(value: object) -> AgentJsonKind:
     if (stated(value.get("v")) or "").startswith("aid") and (stated(value.get("u")) or stated(value.get("uri"))):
         return AgentJsonKind.AID
     return AgentJsonKind.UNKNOWN
+
+
+def is_plainly_card(value: object) -> bool:
+    """Whether a JSON value has what only agent cards have, whatever a catalog says that it is (CAT-5)."""
+    return (
+        sniff_agent_json(value) in (AgentJsonKind.A2A, AgentJsonKind.A2A_LEGACY)
+        and isinstance(value, dict)
+        and any(name in value for name in _OF_AGENT_CARDS)
+    )
 
 
 def _is_card(value: JsonObject) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class DnsOutcome(StrEnum):
@@ -23,6 +24,14 @@ class Security(StrEnum):
     INSECURE = "insecure"
     BOGUS = "bogus"
     INDETERMINATE = "indeterminate"
+
+    @property
+    def rank(self) -> int:
+        """From the worst, 0, to the best: a chain of answers is worth what its weakest link is."""
+        return _FROM_WORST_TO_BEST.index(self)
+
+
+_FROM_WORST_TO_BEST: Final = (Security.BOGUS, Security.INDETERMINATE, Security.INSECURE, Security.SECURE)
 
 
 @dataclass(frozen=True, slots=True)

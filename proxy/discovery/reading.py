@@ -15,8 +15,11 @@ from proxy.http.targets import MalformedTarget, Target, resolve
 MOST_FINDINGS: Final = 100
 LONGEST_REFERENCE: Final = 8192
 
-# RFC 6761 §6.4: a name that never resolves. References in a file of unknown place are judged by their form.
-_UNPLACED: Final = Target("https", "unplaced.invalid", 443, "/", None)
+UNPLACED: Final = Target("https", "unplaced.invalid", 443, "/", None)
+"""Where a document of unknown place is taken to lie, so that its references are judged by their form.
+
+The name never resolves (RFC 6761 §6.4).
+"""
 
 
 def admit_bounded(reference: str, base: Target | None) -> Target:
@@ -62,7 +65,7 @@ class Reading:
 
     def target(self, reference: str) -> Target:
         """What a reference in the document leads to. Raises UrlRefused."""
-        return admit_bounded(reference, self._base or _UNPLACED)
+        return admit_bounded(reference, self._base or UNPLACED)
 
     def is_elsewhere(self, reference: str) -> bool:
         """Whether a reference is known to lead to another origin than that of the document."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Final
 
@@ -147,11 +148,6 @@ def _is_within(reach: Reach, asked: Target, target: Target) -> bool:
             return reach is Reach.ANYWHERE
 
 
-def moved_to(hops: Sequence[Hop]) -> Target | None:
-    """Where the leading run of permanent hops ends (OV-2); None when the first hop is temporary."""
-    moved: Target | None = None
-    for hop in hops:
-        if not hop.is_permanent:
-            break
-        moved = hop.target
-    return moved
+def moves(hops: Sequence[Hop]) -> tuple[Hop, ...]:
+    """The leading run of permanent hops: all that says of a move what lasts (OV-2)."""
+    return tuple(takewhile(lambda hop: hop.is_permanent, hops))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxy.caching.directives import parse_request_directives
+from proxy.caching.directives import RequestDirectives, parse_request_directives
 from proxy.caching.generations import Purged, standing
 from proxy.caching.reuse import (
     Decision,
@@ -39,6 +39,9 @@ from proxy.ports import Body, Interim
 _ONLY_IF_CACHED = Problem(
     Slug.ONLY_IF_CACHED,
     "The request says only-if-cached and no stored response may answer it. Ask again without that directive.",
+)
+_NOTHING_STANDS_IN = Problem(
+    Slug.ORIGIN_UNREACHABLE, "The origin did not answer before, and nothing that is stored may stand in for it."
 )
 
 
@@ -82,6 +85,21 @@ class Gateway:
                 return await self._forwarder.send(request, Forward.BYPASS, body, interim)
         return self.hit(request) or await self._look_up(request, interim)
 
+    async def stand_in(self, request: Request) -> Complete | Refusal:
+        """What is stored in place of an origin that is known to fail; it is not asked."""
+        rules = self._rules.of(request.target)
+        request = as_filled(request, rules)
+        directives = parse_request_directives(request.fields)
+        variants = await self._store.find(request.target.uri, request.fields)
+        match decide(request, directives, variants, self._clock()):
+            case Hit(stored):
+                return self._fresh(request, stored, self._clock())
+            case StaleHit(stored) | Revalidate(stored):
+                permit = self._permit(stored, directives)
+                if permit is not None:
+                    return self._behind(request, stored, Served.SIE, permit)
+        return refusal(request, _NOTHING_STANDS_IN, CacheStatus(detail="stand-in"), rules.document_class)
+
     async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
         request = as_filled(request, self._rules.of(request.target))
         directives = parse_request_directives(request.fields)
@@ -118,7 +136,7 @@ class Gateway:
         request, stored = question.request, question.stored
         assert stored is not None
         if self._holdoffs.get(question.key) is not None:
-            permit = self._permit(question)
+            permit = self._permit(stored, question.directives)
             if permit is not None:
                 self._refresher.start(request, stored, question.key)
                 return self._behind(request, stored, Served.SIE, permit)
@@ -143,12 +161,11 @@ class Gateway:
             answer.response.close()
         return given
 
-    def _permit(self, question: Question) -> str | None:
+    def _permit(self, stored: StoredResponse | None, directives: RequestDirectives) -> str | None:
         """Why the stored response may stand in for a failing origin; None when it may not."""
-        if question.stored is None or self._is_purged(question.stored):
+        if stored is None or self._is_purged(stored):
             return None
-        outage = self._settings.outage_stale
-        permit = stale_permit(question.stored, question.directives, self._clock(), outage)
+        permit = stale_permit(stored, directives, self._clock(), self._settings.outage_stale)
         return permit.value if permit.allows else None
 
     async def _fill(self, question: Question) -> Answer:
@@ -246,11 +263,12 @@ class Gateway:
 
     def _failed(self, question: Question, end: Failed, *, collapsed: bool) -> Answer:
         # What policy refuses is no outage: nothing stands in for it.
-        permit = None if end.problem.slug is Slug.EGRESS_DENIED else self._permit(question)
-        if permit is not None and question.stored is not None:
+        stored = None if end.problem.slug is Slug.EGRESS_DENIED else question.stored
+        permit = self._permit(stored, question.directives)
+        if permit is not None and stored is not None:
             if not collapsed:
                 self._holdoffs.failed(question.key, self._clock())
-            return self._instead(question.request, question.stored, permit, end)
+            return self._instead(question.request, stored, permit, end)
         if end.answer is not None and not collapsed:
             return end.answer
         problem = end.problem

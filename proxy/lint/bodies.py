@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.jsontext import JsonReason, MalformedJson, parse_json
-from proxy.http.targets import Target
-
-# RFC 6761 §6.4: a host that never resolves, for a document whose own place nobody knows.
-UNPLACED: Final = Target("https", "unplaced.invalid", 443, "/", None)
 
 
 def refusal_finding(refused: NotADocument) -> Finding:

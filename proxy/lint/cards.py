@@ -10,7 +10,8 @@ from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.jsontext import JsonObject, parse_json
 from proxy.discovery.mcp import parse_server_card
-from proxy.lint.bodies import UNPLACED, refusal_finding, repeated_name_findings
+from proxy.discovery.reading import UNPLACED
+from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 _SHAPE: Final = "A2A-2"
 _REQUIRED: Final = ("description", "version", "capabilities", "defaultInputModes", "defaultOutputModes", "skills")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
 from typing import Final
@@ -36,6 +36,9 @@ Ask for any document through it, or for everything a domain publishes for agents
 
 Cache-Status in each answer says where it came from. Health, metrics and purging are on the admin port.
 """
+
+OF_API: Final = (("X-Content-Type-Options", "nosniff"), ("Access-Control-Allow-Origin", "*"))
+"""What goes with every answer of the proxy's own resources, so that pages of any site may read it."""
 
 _DISCOVER: Final = "/v1/discover/"
 _DISCOVERY_CLASS: Final = "discovery"
@@ -94,9 +97,10 @@ class Api:
             prepared = await self._discoverer.discover(question)
         else:
             status = CacheStatus(hit=True, ttl=self._left(prepared))
+        milliseconds = (perf_counter() - started) * 1000
         if prepared.problem is not None:
-            return prepared.problem
-        return self._described(asked, prepared, status, (perf_counter() - started) * 1000)
+            return _timed(prepared.problem, milliseconds)
+        return self._described(asked, prepared, status, milliseconds)
 
     def _question(self, asked: _Asked) -> Question:
         """Raises BadDomain."""
@@ -142,8 +146,7 @@ class Api:
                 ("Date", format_http_date(self._clock())),
                 *extra,
                 ("Cache-Control", control),
-                ("X-Content-Type-Options", "nosniff"),
-                ("Access-Control-Allow-Origin", "*"),
+                *OF_API,
                 ("Via", VIA),
                 ("Cache-Status", told),
             )
@@ -151,6 +154,13 @@ class Api:
         reason = "Not Modified" if status == 304 else "OK"
         outcome = Outcome(served, status, document_class=document_class, cache_status=told, ttl=cache_status.ttl)
         return Complete(ResponseHead(status, reason, fields), body, outcome)
+
+
+def _timed(problem: Problem, milliseconds: float) -> Problem:
+    """The problem with the time that the call took, which is known only now."""
+    cost = problem.members["overhead"]
+    assert isinstance(cost, dict)
+    return replace(problem, members={**problem.members, "overhead": {**cost, "elapsed_ms": round(milliseconds, 2)}})
 
 
 @cache

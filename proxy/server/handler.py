@@ -20,7 +20,7 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
 from proxy.ports import ByteStream, Clock, Origin, OriginUnavailable
-from proxy.server.api import Api
+from proxy.server.api import OF_API, Api
 from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
 from proxy.server.incoming import Incoming
 from proxy.server.protocol import ClientStream, Connection
@@ -229,6 +229,7 @@ class _Exchange:
         lines = [("Date", format_http_date(self._clock())), ("Content-Type", MEDIA_TYPE)]
         lines += [("Cache-Control", "no-store"), ("Via", VIA)]
         lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
+        lines += OF_API if self._entry.form is Form.API else ()
         # Only the proxy's own resource refuses methods (RFC 9110 §15.5.6).
         lines += [("Allow", "GET, HEAD")] if problem.status == 405 else []
         head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))

@@ -46,10 +46,11 @@ def read_once(settings: Settings, target: Target, document_class: DocumentClass)
 
 
 async def _discover(settings: Settings, question: Question) -> JsonObject:
-    started = perf_counter()
     async with _engine(settings) as engine:
+        started = perf_counter()
         prepared = await engine.discoverer.discover(question)
-    told = json.loads(prepared.body((perf_counter() - started) * 1000))
+        milliseconds = (perf_counter() - started) * 1000
+    told = json.loads(prepared.body(milliseconds))
     return cast(JsonObject, told)
 
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.a2a import MOST_SCHEMES, AgentCard, Generation, parse_card, sniff_agent_json
+from proxy.discovery.a2a import (
+    MOST_SCHEMES,
+    AgentCard,
+    Generation,
+    is_plainly_card,
+    parse_card,
+    sniff_agent_json,
+)
 from proxy.discovery.gate import NotADocument
 from proxy.http.targets import parse_target
 
@@ -216,6 +223,23 @@ def test_agent_json_vectors(vector: dict[str, Any]) -> None:
 )
 def test_agent_json_kind(value: object, kind: str) -> None:
     assert sniff_agent_json(value) == kind
+
+
+@pytest.mark.parametrize(
+    ("value", "is_plain"),
+    [
+        ({"name": "A", "supportedInterfaces": []}, True),
+        ({"name": "A", "preferredTransport": "GRPC"}, True),
+        ({"name": "A", "url": "https://example.com/", "defaultInputModes": []}, True),
+        ({"name": "A", "url": "https://example.com/"}, False),
+        ({"name": "A", "protocolVersion": "2025-06-18"}, False),
+        ({"supportedInterfaces": []}, False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_what_no_other_card_has(value: object, is_plain: bool) -> None:
+    assert is_plainly_card(value) is is_plain
 
 
 ANYTHING = st.recursive(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.redirects import POLICIES, Follow, Hop, NotFollowed, moved_to, next_hop
+from proxy.discovery.redirects import POLICIES, Follow, Hop, NotFollowed, moves, next_hop
 from proxy.http.targets import parse_target
 
 START = parse_target("https://example.com/x.json")
@@ -100,5 +100,5 @@ MOVES = [
 
 @pytest.mark.parametrize(("hops", "expected"), MOVES)
 def test_where_it_moved(hops: tuple[tuple[int, str], ...], expected: str | None) -> None:
-    moved = moved_to([Hop(START, status, parse_target(f"https://example.com{path}")) for status, path in hops])
-    assert (moved.path if moved else None) == expected
+    moved = moves([Hop(START, status, parse_target(f"https://example.com{path}")) for status, path in hops])
+    assert (moved[-1].target.path if moved else None) == expected

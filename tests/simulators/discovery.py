@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,10 @@ class Neighbourhood:
         question = Question(domain, level, ladder)
         prepared = self.discoverer.warm(question) or await self.discoverer.discover(question)
         return Described(prepared, json.loads(prepared.body(0.0)))
+
+    def start(self, domain: str = "example.com", level: str | None = None) -> asyncio.Task[Described]:
+        """A call on its way."""
+        return asyncio.get_running_loop().create_task(self.discover(domain, level))
 
     def publish(self, path: str, document: object, **how: Any) -> None:
         """From now on the origin has `document` at `path`, for five minutes unless `how` says otherwise.

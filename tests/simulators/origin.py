@@ -19,6 +19,7 @@ from proxy.caching.freshness import Exchange
 from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
+from proxy.metering import current_meter
 from proxy.ports import (
     Body,
     ByteStream,
@@ -35,6 +36,8 @@ Lines = Iterable[tuple[str, str]]
 NO_FIELDS = Fields()
 # Seconds after which a request that has not arrived will not.
 _PATIENCE = 5.0
+# What a message without its body is taken to be long.
+_OCTETS = 200
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ class OriginSimulator:
         self.upgraded: Upgraded | None = None
         self._clock = clock
         self._answers: dict[str, Answering] = {}
+        self._hanging: set[str] = set()
         self._arrival = asyncio.Event()
         self._released = asyncio.Event()
         self._released.set()
@@ -162,6 +166,10 @@ class OriginSimulator:
         """The end of `fail`."""
         self.fault = None
 
+    def hang(self, path: str) -> None:
+        """From now on requests for `path` arrive and are never answered."""
+        self._hanging.add(path)
+
     def hold(self) -> None:
         """From now on requests arrive and are not answered."""
         self._released.clear()
@@ -201,7 +209,10 @@ class OriginSimulator:
         self.requests.append(Sent(request, await _read(body), sent_at))
         self._arrival.set()
         fault, answering = self.fault, self._answering(request)
-        await self._released.wait()
+        meter = current_meter.get()
+        if meter is not None:
+            meter.http_sent(request.target.host, _OCTETS)
+        await (asyncio.Event() if request.target.request_target in self._hanging else self._released).wait()
         if fault is not None:
             raise OriginUnavailable(fault, "simulated")
         reply = answering(request)
@@ -213,6 +224,8 @@ class OriginSimulator:
         if request.method == "HEAD":
             length = ("Content-Length", str(len(reply.body)))
             reply = replace(reply, fields=reply.fields.plus(length), body=b"")
+        if meter is not None:
+            meter.received(_OCTETS + len(reply.body))
         exchange = Exchange(sent_at, self._clock() + self.seconds)
         response = SimulatedResponse(reply, exchange, self.chunk)
         self.responses.append(response)

@@ -7,6 +7,7 @@ from typing import Final
 from proxy.discovery.aid import parse_aid_document
 from proxy.discovery.aidrecord import AidError, AidRecord, Proto
 from proxy.discovery.classes import DocumentClass
+from proxy.discovery.dnsvalues import Security
 from proxy.discovery.findings import Finding
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.cards import Leads
@@ -32,12 +33,12 @@ class AidSource:
 
     async def by_record(self) -> None:
         """What DNS says: of AID, and the agents that the index names."""
-        record = self._facts.agent.aid
-        if isinstance(record, AidRecord) and not await self._add(record, record.version.value, "hint"):
+        record, trust = self._facts.agent.aid, _trust(self._facts.security)
+        if isinstance(record, AidRecord) and not await self._add(record, record.version.value, trust):
             self._facts.refuse_aid("ERR_SECURITY: The endpoint did not prove to hold the key of the record.")
-        for pointer in self._facts.agents:
+        for pointer, security in self._facts.agents:
             url = f"https://{pointer.target}:{pointer.port or 443}/"
-            self._call.add_endpoint(pointer.protocol or "unknown", url, "svcb", "hint")
+            self._call.add_endpoint(pointer.protocol or "unknown", url, "svcb", _trust(security))
 
     async def by_document(self) -> None:
         """The last probe, and only where DNS had no record or no answer (AID-9)."""
@@ -74,3 +75,8 @@ class AidSource:
         if record.proto is Proto.MCP:
             self.mcp_endpoint = record.target
         return True
+
+
+def _trust(security: Security) -> str:
+    """How far a record is to be trusted."""
+    return "dns-secure" if security is Security.SECURE else "hint"

@@ -8,7 +8,7 @@ from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.linkset import Linkset, parse_linkset
 from proxy.engine.discovery.call import Call
-from proxy.engine.discovery.reading import Manner
+from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
 from proxy.lint.linksets import lint_linkset
@@ -33,6 +33,9 @@ async def find_apis(call: Call, start: Target) -> bool:
         level = following[:_MOST_CATALOGS]
         if not level:
             return found
+        if len(level) < len(following):
+            detail = f"No more than {_MOST_CATALOGS} further catalogs are read at once."
+            call.steps.note(_STEP, following[_MOST_CATALOGS].uri, StepOutcome.SKIPPED, detail)
     detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
     call.steps.note(_STEP, level[0].uri, StepOutcome.SKIPPED, detail)
     return found
@@ -43,10 +46,14 @@ async def _read(call: Call, target: Target) -> Linkset | None:
     if not reading.is_found:
         call.add_document(reading)
         return None
-    call.add_document(reading, lint_linkset(reading.body, call.clock()))
+    return add_linkset(call, reading)
+
+
+def add_linkset(call: Call, reading: Reading) -> Linkset:
+    """A catalog that was read, and the descriptions that it locates."""
     linkset = parse_linkset(reading.body, reading.target)
-    if isinstance(linkset, NotADocument):
-        return None
+    assert not isinstance(linkset, NotADocument)  # the reading was let through by the same gate
+    call.add_document(reading, lint_linkset(reading.body, call.clock()))
     for link in linkset.links:
         if link.rel == "service-desc" and link.target is not None:
             call.add_endpoint("openapi", link.target.uri, _STEP, "hint" if link.is_claim else "origin-tls")

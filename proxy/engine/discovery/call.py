@@ -13,10 +13,19 @@ from typing import Final
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
+from proxy.discovery.redirects import moves
 from proxy.discovery.urls import UrlRefused
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.reader import Reader
-from proxy.engine.discovery.reading import PLAINLY, Manner, Reading, ReadOutcome, shown
+from proxy.engine.discovery.reading import (
+    CENTRAL,
+    CENTRAL_DETAIL,
+    PLAINLY,
+    Manner,
+    Reading,
+    ReadOutcome,
+    shown,
+)
 from proxy.engine.discovery.steps import StepEnd, StepOutcome, Steps
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
@@ -27,6 +36,8 @@ _MOST_FINDINGS: Final = 50
 _LONGEST_URL: Final = 300
 _USERINFO: Final = re.compile(r"//[^/]*@")
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
+# A redirect that leads to no document says nothing of where the document is (OV-10).
+_MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +106,8 @@ class Call:
     documents: dict[str, Document] = field(default_factory=dict)
     endpoints: dict[tuple[str, str], Endpoint] = field(default_factory=dict)
     relocations: dict[str, dict[str, object]] = field(default_factory=dict)
-    refused: set[str] = field(default_factory=set)
+    is_cut_short: bool = False
+    """Whether the time was over before everything was read."""
     _down: set[str] = field(default_factory=set)
     _reads: dict[tuple[str, DocumentClass], asyncio.Future[Reading]] = field(default_factory=dict)
 
@@ -113,13 +125,17 @@ class Call:
     async def head(self, target: Target, landing: Landing) -> Reading:
         """The fields of a landing page as a step of its own."""
         async with self.places:
-            stored_only = target.host in self._down
-            reading = await self.steps.take("link", target.uri, lambda: landing.head(target, stored_only), step_end)
+            is_down = target.host in self._down
+            reading = await self.steps.take(
+                "link", target.uri, lambda: landing.head(target, stored_only=is_down), step_end
+            )
         self._note(reading)
         return reading
 
     async def abandon(self) -> None:
-        """Give up what is still being read."""
+        """The time is over: give up what is still being read."""
+        self.is_cut_short = True
+        self.expire_at(self.clock())
         for read in self._reads.values():
             read.cancel()
         await asyncio.gather(*self._reads.values(), return_exceptions=True)
@@ -135,14 +151,13 @@ class Call:
         """A URL that was published and may not be fetched; the step shows neither its userinfo nor its query."""
         plain = _USERINFO.sub("//", url.partition("?")[0].partition("#")[0])[:_LONGEST_URL]
         self.steps.note(step, plain, StepOutcome.REFUSED, refused.detail)
-        self.refused.add(refused.reason)
         nowhere = Target("https", self.domain, 443, "/", None)
         return Reading(
             nowhere, nowhere, document_class, ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail
         )
 
     async def _read(self, step: str, target: Target, document_class: DocumentClass, manner: Manner) -> Reading:
-        refusal = self._refusal(target, document_class)
+        refusal = self.refusal(target, document_class)
         if refusal is not None:
             self.steps.note(step, shown(target), StepOutcome.SKIPPED, refusal.detail)
             return refusal
@@ -155,12 +170,11 @@ class Call:
         self._note(reading)
         return reading
 
-    def _refusal(self, target: Target, document_class: DocumentClass) -> Reading | None:
+    def refusal(self, target: Target, document_class: DocumentClass) -> Reading | None:
         """Why a URL is not even asked for; None when it may be."""
         refused = Reading(target, target, document_class, ReadOutcome.REFUSED, fresh_until=math.inf)
         if is_central(target.host, self.domain):
-            detail = "A central service: discovery does without."
-            return replace(refused, reason="central-service", detail=detail)
+            return replace(refused, reason=CENTRAL, detail=CENTRAL_DETAIL)
         secret = find_secret(target.uri)
         if secret is not None:
             return replace(refused, reason="secret-in-url", detail=f"The URL holds a secret ({secret.category}).")
@@ -172,23 +186,17 @@ class Call:
             if reading.reason in _DOWN and not reading.hops:
                 self._down.add(reading.asked.host)
         self.fresh_until = min(self.fresh_until, reading.fresh_until)
-        if reading.outcome is ReadOutcome.REFUSED:
-            self.refused.add(reading.reason)
-        for hop in reading.hops:
-            if not hop.is_permanent:
-                break
-            state = "pending" if reading.needs_proof or not reading.is_found else "observed"
-            source = hop.source.uri
-            self.relocations[source] = {
-                "url": source,
-                "target": hop.target.uri,
-                "status": hop.status,
-                "state": state,
-            }
+        if reading.outcome in _MAY_HAVE_MOVED:
+            self._relocate(reading, "pending" if reading.needs_proof or not reading.is_found else "observed")
 
-    def is_down(self, host: str) -> bool:
-        """Whether a host did not answer."""
-        return host in self._down
+    def confirm(self, reading: Reading) -> None:
+        """The document on another domain vouches for this one: it is where the redirects say (OV-3)."""
+        self._relocate(reading, "observed")
+
+    def _relocate(self, reading: Reading, state: str) -> None:
+        for hop in moves(reading.hops):
+            source, target = shown(hop.source), shown(hop.target)
+            self.relocations[source] = {"url": source, "target": target, "status": hop.status, "state": state}
 
     def expire_at(self, moment: float) -> None:
         """Something that was used is good until then."""
@@ -204,7 +212,7 @@ class Call:
     ) -> None:
         """List what was read, or that it is not there."""
         name = document_class or reading.document_class.value
-        url = shown(reading.target)
+        url = reading.url
         if not reading.is_found:
             self.documents.setdefault(url, Document(name, url, False, reason=reading.reason))
             return

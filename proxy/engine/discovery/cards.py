@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from proxy.discovery.a2a import parse_card
-from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.mcp import parse_server_card
 from proxy.engine.discovery.call import Call
@@ -25,23 +24,23 @@ class Leads:
     """By identifier as published; with the metadata URL that its own 401 named."""
 
 
-def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str, *findings: Finding) -> None:
+def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> None:
     """An A2A card, verified by nothing but its origin."""
     card = parse_card(reading.body, reading.target)
     if isinstance(card, NotADocument):
-        call.add_document(reading, findings, document_class="other")
+        call.add_document(reading, document_class="other")
         return
-    call.add_document(reading, (*findings, *lint_agent_card(reading.body, call.clock())))
+    call.add_document(reading, lint_agent_card(reading.body, call.clock()))
     for interface in card.interfaces:
         call.add_endpoint("a2a", interface.url.uri, source, _ORIGIN)
     leads.metadata_urls += card.oauth2_metadata_urls
 
 
-def add_server_card(call: Call, leads: Leads, reading: Reading, source: str, *findings: Finding) -> None:
-    """An MCP server card."""
+def add_server_card(call: Call, leads: Leads, reading: Reading, source: str, trust: str = _ORIGIN) -> None:
+    """An MCP server card, trusted as far as whoever led to it."""
     card = parse_server_card(reading.body, reading.target)
     assert not isinstance(card, NotADocument)  # the reading was let through by the same gate
-    call.add_document(reading, (*findings, *lint_server_card(reading.body, call.clock())))
+    call.add_document(reading, lint_server_card(reading.body, call.clock()), trust=trust)
     for endpoint in card.endpoints:
-        call.add_endpoint("mcp", endpoint.url.uri, source, _ORIGIN)
+        call.add_endpoint("mcp", endpoint.url.uri, source, trust)
         leads.resources.setdefault(endpoint.identifier, None)

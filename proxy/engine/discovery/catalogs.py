@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from proxy.discovery.a2a import is_plainly_card
 from proxy.discovery.catalog import (
     MOST_ENTRIES,
     Catalog,
@@ -24,7 +25,9 @@ from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import DataVerdict, matches
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, gate
+from proxy.discovery.jsontext import parse_json
 from proxy.discovery.mediatypes import EntryKind
+from proxy.engine.discovery.apicatalogs import add_linkset, find_apis
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
 from proxy.engine.discovery.provenance import is_usable
@@ -51,14 +54,14 @@ class Expansion:
         self._call = call
         self._leads = leads
         self._visited: set[str] = set()
-        self._subjects: dict[str, Entry] = {}
+        self._subjects: dict[str, tuple[Catalog, set[Target | None]]] = {}
         self._entries = 0
         self._documents = 0
         self.kinds: set[EntryKind] = set()
         """What documents were found behind entries."""
 
-    async def read(self, step: str, target: Target, depth: int = 1) -> Catalog | None:
-        """The catalog at `target`; None where there is none, or none to be read further."""
+    async def read(self, step: str, target: Target, entry: Entry | None = None) -> Catalog | None:
+        """The catalog at `target`, which `entry` lists; None where there is none, or none to be read further."""
         if target.uri in self._visited:
             return None
         if len(self._visited) >= _MOST_CATALOGS:
@@ -68,9 +71,10 @@ class Expansion:
         manner = Manner(site=self._call.domain)
         reading = await self._call.read(step, target, DocumentClass.AI_CATALOG, manner)
         if not is_usable(self._call, reading):
-            self._call.add_document(reading)
             return None
         self._visited.add(reading.url)
+        if entry is not None and not self._is_as_listed(entry, reading):
+            return None
         self._call.add_document(reading, lint_catalog(reading.body, self._call.clock()))
         catalog = parse_catalog(reading.body, reading.target)
         return catalog if isinstance(catalog, Catalog) else None
@@ -84,22 +88,30 @@ class Expansion:
             level = [catalog for catalog in found if catalog is not None]
             if not level:
                 return
-        self._call.steps.note(
-            _STEP, self._call.domain, StepOutcome.SKIPPED, f"Nested deeper than {_MOST_DEPTH} catalogs."
-        )
+        self._skip(f"Nested deeper than {_MOST_DEPTH} catalogs.")
 
     def _admitted(self, catalog: Catalog) -> list[Entry]:
-        """The entries that name a new subject, within the bounds."""
-        admitted = []
-        for entry in catalog.entries[: MOST_ENTRIES - self._entries]:
-            self._entries += 1
-            known = self._subjects.setdefault(entry.identifier, entry)
-            if known is entry or (known.url == entry.url and entry.version != known.version):
+        """The entries of subjects that no catalog named before, within the bounds."""
+        admitted, contested = [], []
+        room = MOST_ENTRIES - self._entries
+        for entry in catalog.entries[:room]:
+            holder, urls = self._subjects.setdefault(entry.identifier, (catalog, set()))
+            if holder is catalog:
+                urls.add(entry.url)
                 admitted.append(entry)
-            elif known.url != entry.url:
-                detail = f"{entry.identifier[:100]} is listed with another URL before: that one holds."
-                self._call.steps.note(_STEP, self._call.domain, StepOutcome.SKIPPED, detail)
+            elif entry.url not in urls:
+                contested.append(entry.identifier[:100])
+        self._entries += min(room, len(catalog.entries))
+        if len(contested) == 1:
+            self._skip(f"{contested[0]} is listed with another URL before: that one holds.")
+        elif contested:
+            self._skip(f"{contested[0]} and {len(contested) - 1} more had other URLs before: those hold.")
+        if len(catalog.entries) > room:
+            self._skip(f"More than {MOST_ENTRIES} entries are listed.")
         return admitted
+
+    def _skip(self, detail: str) -> None:
+        self._call.steps.note(_STEP, self._call.domain, StepOutcome.SKIPPED, detail)
 
     async def _follow(self, catalog: Catalog, entry: Entry, depth: int) -> Catalog | None:
         if entry.kind is EntryKind.CATALOG:
@@ -111,17 +123,17 @@ class Expansion:
         if entry.url is None:
             await self._read_inline(catalog, entry, document_class)
             return None
-        if self._documents >= _MOST_DOCUMENTS:
-            detail = f"More than {_MOST_DOCUMENTS} documents are listed."
-            self._call.steps.note(entry.kind.value, entry.url.uri, StepOutcome.SKIPPED, detail)
-            return None
         self._documents += 1
+        if self._documents > _MOST_DOCUMENTS:
+            if self._documents == _MOST_DOCUMENTS + 1:
+                self._skip(f"More than {_MOST_DOCUMENTS} documents are listed.")
+            return None
         await self._read_entry(entry, entry.url, document_class)
         return None
 
     async def _nested(self, catalog: Catalog, entry: Entry, depth: int) -> Catalog | None:
         if entry.url is not None and depth < _MOST_DEPTH:
-            return await self.read(_STEP, entry.url, depth + 1)
+            return await self.read(_STEP, entry.url, entry)
         if entry.url is not None:
             detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
             self._call.steps.note(_STEP, entry.url.uri, StepOutcome.SKIPPED, detail)
@@ -135,13 +147,21 @@ class Expansion:
         manner = Manner(site=self._call.domain)
         reading = await self._call.read(entry.kind.value, target, document_class, manner)
         if not is_usable(self._call, reading):
-            self._call.add_document(reading)
             return
-        if entry.digest is not None and not matches(entry.digest, reading.body):
-            finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
-            self._call.add_document(reading, (finding,), trust="rejected")
+        if not self._is_as_listed(entry, reading):
             return
-        self._add(entry, reading)
+        if entry.kind is EntryKind.LINKSET:
+            await find_apis(self._call, target)
+        else:
+            self._add(entry, reading)
+
+    def _is_as_listed(self, entry: Entry, reading: Reading) -> bool:
+        """Whether a document is the one that the digest of its entry is over (CAT-9), if there is a digest."""
+        if entry.digest is None or matches(entry.digest, reading.body):
+            return True
+        finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
+        self._call.add_document(reading, (finding,), trust="rejected")
+        return False
 
     async def _read_inline(self, catalog: Catalog, entry: Entry, document_class: DocumentClass) -> None:
         """A document that the catalog holds itself: shown by its place in there."""
@@ -159,14 +179,17 @@ class Expansion:
             self._add(entry, reading)
 
     def _add(self, entry: Entry, reading: Reading) -> None:
-        self.kinds.add(entry.kind)
-        match entry.kind:
+        kind = entry.kind
+        if kind is EntryKind.MCP_SERVER_CARD and is_plainly_card(parse_json(reading.body)):
+            kind, reading = EntryKind.AGENT_CARD, replace(reading, document_class=DocumentClass.AGENT_CARD)
+        self.kinds.add(kind)
+        match kind:
             case EntryKind.AGENT_CARD:
                 add_agent_card(self._call, self._leads, reading, "ai-catalog")
             case EntryKind.MCP_SERVER_CARD:
                 add_server_card(self._call, self._leads, reading, "ai-catalog")
             case _:
-                self._call.add_document(reading)
+                add_linkset(self._call, reading)
 
     def _note_other(self, entry: Entry) -> None:
         """What is located and not fetched."""

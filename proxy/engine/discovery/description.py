@@ -20,10 +20,12 @@ from proxy.discovery.manifest import Manifest
 from proxy.discovery.manifestroutes import Disabled
 from proxy.discovery.manifesturls import published_target
 from proxy.discovery.routes import RouteRecord
+from proxy.discovery.urls import UrlReason
 from proxy.engine.discovery.authorization import Authorization
 from proxy.engine.discovery.call import Call, Document
 from proxy.engine.discovery.client import Client
 from proxy.engine.discovery.manifests import FoundManifest
+from proxy.engine.discovery.reading import ReadOutcome
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.results import Prepared
 from proxy.engine.discovery.steps import StepOutcome
@@ -33,9 +35,15 @@ from proxy.http.targets import Target
 from proxy.http.timestamps import timestamp
 from proxy.metering import Meter
 
+# Of a manifest whose schema is not known only these count (U-M2); no level is none above them.
+_STATIC_LEVELS: Final = frozenset({None, "L0", "L1"})
 # Stands in the text until the time is known; a publisher cannot know it either.
 _MARK: Final = secrets.token_hex(16)
-_UNSTABLE: Final = frozenset({"overhead", "steps", "source"})
+_UNUSED: Final = frozenset({"hint", "rejected"})
+# What may differ though the domain says the same; the body is told by its digest.
+_PASSING: Final = frozenset(
+    {"overhead", "steps", "source", "body", "fetched_at", "fresh_until", "checked_at", "ttl"}
+)
 
 
 class Outcome(StrEnum):
@@ -60,6 +68,8 @@ class Discovered:
     authorization: Authorization | None = None
     static: dict[str, str | None] = field(default_factory=dict)
     coexisting: list[str] = field(default_factory=list)
+    is_refused: bool = False
+    """The operator's policy lets nothing of the domain be believed."""
 
     @property
     def manifest(self) -> Manifest | None:
@@ -69,16 +79,27 @@ class Discovered:
     @property
     def outcome(self) -> Outcome:
         """What all of it comes to."""
-        call = self.call
-        if self.manifest is not None or call.endpoints or any(one.found for one in call.documents.values()):
-            return Outcome.FOUND
-        if self.found is not None and self.found.is_gone:
-            return Outcome.GONE
-        if self.found is not None and self.found.has_moved_away:
-            return Outcome.MOVED
-        if "ssrf" in call.refused:
+        if self.is_refused:
             return Outcome.REFUSED
-        return Outcome.UNAVAILABLE if call.is_down(call.domain) else Outcome.NOT_FOUND
+        call = self.call
+        if self.manifest is not None or call.endpoints or any(map(_is_for_agents, call.documents.values())):
+            return Outcome.FOUND
+        if self.found is None:
+            return Outcome.UNAVAILABLE if call.is_cut_short else Outcome.NOT_FOUND
+        reading = self.found.reading
+        if reading.is_gone:
+            return Outcome.GONE
+        if self.found.has_moved_away:
+            return Outcome.MOVED
+        if reading.reason == UrlReason.SSRF:
+            return Outcome.REFUSED
+        is_unknown = call.is_cut_short or reading.outcome is ReadOutcome.FAILED
+        return Outcome.UNAVAILABLE if is_unknown else Outcome.NOT_FOUND
+
+
+def _is_for_agents(document: Document) -> bool:
+    """Whether it is a publication: every site has a robots.txt, and what nothing vouches for is nobody's."""
+    return document.found and document.document_class != DocumentClass.ROBOTS and document.trust not in _UNUSED
 
 
 def members(discovered: Discovered) -> dict[str, object]:
@@ -150,8 +171,10 @@ def _trust(manifest: Manifest, discovered: Discovered) -> dict[str, object]:
 def _routes(manifest: Manifest, client: Client) -> list[dict[str, object]]:
     told = []
     for route in manifest.routes:
-        is_read = route.record.method in SAFE_METHODS
-        if (client.is_static or manifest.is_downgraded) and not is_read:
+        is_plain = route.record.method in SAFE_METHODS
+        if manifest.is_downgraded:
+            is_plain = is_plain and route.record.ability_level in _STATIC_LEVELS
+        if (client.is_static or manifest.is_downgraded) and not is_plain:
             continue
         record = route.record if route.disabled in (None, Disabled.ALIAS_CONFLICT) else None
         context = Context(proxy_review_url=manifest.site.uri)
@@ -191,10 +214,22 @@ def overhead(meter: Meter, domain: str) -> dict[str, object]:
 
 def prepared(told: Mapping[str, object], fresh_until: float) -> Prepared:
     """The answer as it is sent; with a problem in its place where nothing was found."""
-    stable = {name: value for name, value in told.items() if name not in _UNSTABLE}
-    digest = hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(_text(_lasting(told)).encode()).hexdigest()
     before, after = json.dumps(told, separators=(",", ":")).split(json.dumps(_MARK))
     return Prepared(before.encode(), after.encode(), f'W/"{digest[:32]}"', fresh_until, _problem(told))
+
+
+def _lasting(value: object) -> object:
+    """What is told without what passes, and without the order of lists: it depends on who answered first."""
+    if isinstance(value, list):
+        return sorted((_lasting(one) for one in value), key=_text)
+    if isinstance(value, Mapping):
+        return {name: _lasting(one) for name, one in value.items() if name not in _PASSING}
+    return value
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def costing_nothing(told: Mapping[str, object], now: float, fresh_until: float) -> dict[str, object]:
@@ -218,7 +253,7 @@ _PROBLEMS: Final = {
     Outcome.NOT_FOUND: (
         Slug.NOT_FOUND,
         404,
-        "The domain publishes nothing for agents; steps tells where was looked.",
+        "The domain publishes nothing for agents; documents tells where was looked.",
     ),
     Outcome.GONE: (Slug.GONE, 410, "The domain has withdrawn what it published for agents."),
     Outcome.UNAVAILABLE: (
@@ -229,7 +264,7 @@ _PROBLEMS: Final = {
     Outcome.REFUSED: (
         Slug.EGRESS_DENIED,
         403,
-        "The domain leads to addresses that may not be reached; egress.allow_cidrs opens private ranges.",
+        "The domain may not be asked, or not be believed: steps tells why.",
     ),
 }
 

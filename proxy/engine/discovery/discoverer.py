@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 from proxy.discovery.aidrecord import AidRecord
 from proxy.discovery.dnsvalues import Security
@@ -28,6 +29,9 @@ from proxy.engine.gateway import Gateway
 from proxy.engine.state import EngineState
 from proxy.metering import Meter, current_meter
 from proxy.ports import Dns, LocalLink, Origin
+
+# What DNS may take of the time for a call; documents have places of their own.
+_DNS_SHARE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,14 @@ class World:
     link: LocalLink | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One answer, with what it cost, for who caused it; and as one that cost nothing."""
+
+    for_caller: Prepared
+    for_others: Prepared
+
+
 class Discoverer:
     """Answers what a domain publishes for agents."""
 
@@ -68,9 +80,9 @@ class Discoverer:
             world.gateway, state.rules, state.generations, state.clock, settings.agent, settings.negative_ttl
         )
         self._landing = Landing(self._reader, state.generations, state.clock, settings.negative_ttl)
-        self._dns = DnsRound(world.dns, secrets.token_bytes(16))
+        self._dns = DnsRound(world.dns, secrets.token_bytes(16), settings.deadline * _DNS_SHARE)
         self._results = Results(state.generations, state.clock)
-        self._under_way: dict[Question, asyncio.Task[Prepared]] = {}
+        self._under_way: dict[tuple[Question, int], asyncio.Task[_Found]] = {}
 
     @property
     def is_isolated(self) -> bool:
@@ -88,19 +100,29 @@ class Discoverer:
 
     async def discover(self, question: Question) -> Prepared:
         """The answer, found out now. A call that waited for another's is told what it cost itself: nothing."""
-        task = self._under_way.get(question)
+        # A call that began before the last purge may have read what was purged.
+        key = (question, self._generations.latest)
+        task = self._under_way.get(key)
         if task is not None:
-            await asyncio.shield(task)
-            return self._results.get(question) or task.result()
+            return (await asyncio.shield(task)).for_others
         task = asyncio.get_running_loop().create_task(self._discover(question))
-        self._under_way[question] = task
-        task.add_done_callback(lambda _: self._under_way.pop(question, None))
-        return await asyncio.shield(task)
+        self._under_way[key] = task
+        task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        return (await asyncio.shield(task)).for_caller
 
-    async def _discover(self, question: Question) -> Prepared:
+    async def _discover(self, question: Question) -> _Found:
+        """Find out, and once more where a purge came between: nothing that it concerns is told any more."""
         meter = Meter()
         current_meter.set(meter)
         generation = self._generations.latest
+        found = await self._find_out(question, meter)
+        if generation != self._generations.latest:
+            generation = self._generations.latest
+            found = await self._find_out(question, meter)
+        self._results.put(question, found.for_others, generation)
+        return found
+
+    async def _find_out(self, question: Question, meter: Meter) -> _Found:
         call = Call(
             domain=question.domain,
             reader=self._reader,
@@ -113,9 +135,8 @@ class Discoverer:
         await self._gather_in_time(discovered)
         told = members(discovered)
         now, fresh_until = self._clock(), call.fresh_until
-        ready = prepared(costing_nothing(told, now, fresh_until), fresh_until)
-        self._results.put(question, ready, generation)
-        return prepared(told, fresh_until)
+        for_others = prepared(costing_nothing(told, now, fresh_until), fresh_until)
+        return _Found(prepared(told, fresh_until), for_others)
 
     async def _gather_in_time(self, discovered: Discovered) -> None:
         """Find out as much as the deadline allows."""
@@ -124,7 +145,6 @@ class Discoverer:
             async with asyncio.timeout(self._settings.deadline):
                 await self._gather(discovered)
                 return
-        call.expire_at(self._clock())
         await call.abandon()
 
     async def _gather(self, discovered: Discovered) -> None:
@@ -138,7 +158,7 @@ class Discoverer:
             return
         facts = discovered.dns = await self._dns.run(call)
         if self._settings.requires_dnssec and facts.security is not Security.SECURE:
-            call.refused.add("dnssec")
+            discovered.is_refused = True
             detail = f"DNSSEC is required (dns.dnssec) and the answer is {facts.security}."
             call.steps.note("dnssec", call.domain, StepOutcome.REFUSED, detail)
             return

@@ -40,15 +40,15 @@ class Landing:
         self._negative_ttl = negative_ttl
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
-    async def head(self, target: Target, extra: Fields) -> Reading:
-        """The fields of the page at `target`; `extra` goes along."""
+    async def head(self, target: Target, *, stored_only: bool) -> Reading:
+        """The fields of the page at `target`; `stored_only` as in `Manner`."""
         kept = self._kept.get(target.uri)
         if kept is not None and kept.generation != self._generations.latest:
             kept = None
         if kept is not None and self._clock() < kept.reading.fresh_until:
             return replace(kept.reading, cache="hit")
         conditions = () if kept is None else _conditions(kept.reading.fields)
-        manner = replace(_MANNER, fields=Fields((*conditions, *extra)))
+        manner = replace(_MANNER, fields=Fields(conditions), stored_only=stored_only)
         reading = await self._reader.read(target, DocumentClass.OTHER, manner)
         if kept is not None and reading.status == 304:
             reading = self._timed(replace(kept.reading, cache="revalidated"), reading.fields)
@@ -64,16 +64,18 @@ class Landing:
         return reading
 
     def _timed(self, reading: Reading, fields: Fields) -> Reading:
-        return replace(reading, fresh_until=self._clock() + self._lifetime(reading, fields))
+        lifetime = self._negative_ttl if "link" not in reading.fields else _lifetime(fields)
+        # Where the page is may change before the page does.
+        lifetime = min(lifetime, self._negative_ttl) if reading.hops else lifetime
+        return replace(reading, fresh_until=self._clock() + lifetime)
 
-    def _lifetime(self, reading: Reading, fields: Fields) -> float:
-        if "link" not in reading.fields:
-            return self._negative_ttl
-        directives = parse_response_directives(fields)
-        if directives.no_store or directives.private or directives.no_cache:
-            return 0.0
-        explicit = directives.max_age if directives.s_maxage is None else directives.s_maxage
-        return _SILENT_SECONDS if explicit is None else explicit
+
+def _lifetime(fields: Fields) -> float:
+    directives = parse_response_directives(fields)
+    if directives.no_store or directives.private or directives.no_cache:
+        return 0.0
+    explicit = directives.max_age if directives.s_maxage is None else directives.s_maxage
+    return _SILENT_SECONDS if explicit is None else explicit
 
 
 def _conditions(fields: Fields) -> tuple[tuple[str, str], ...]:

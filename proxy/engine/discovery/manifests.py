@@ -8,10 +8,11 @@ from typing import Final
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.manifest import Manifest, ManifestRefused, parse_manifest
+from proxy.discovery.redirects import moves
 from proxy.discovery.uaix1 import Uaix1, default_endpoint
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.provenance import vouches
-from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
+from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, shown
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
@@ -42,7 +43,8 @@ class FoundManifest:
     def has_moved_away(self) -> bool:
         """Whether the origin sends for good to another domain, which does not speak for this one."""
         reading = self.reading
-        return reading.needs_proof and self.manifest is None and bool(reading.hops) and reading.hops[0].is_permanent
+        is_there = bool(reading.body) or reading.outcome is ReadOutcome.FAILED
+        return self.manifest is None and reading.needs_proof and is_there and bool(moves(reading.hops))
 
 
 async def find_manifest(call: Call, facts: DnsFacts) -> FoundManifest:
@@ -64,7 +66,7 @@ def _pointed(call: Call, facts: DnsFacts) -> Target | None:
         return None
     if uaix1.needs_proof:
         detail = "The record names another host, and neither DNSSEC nor a signature vouches for it."
-        call.steps.note(_STEP, uaix1.endpoint.uri, StepOutcome.SKIPPED, detail)
+        call.steps.note(_STEP, shown(uaix1.endpoint), StepOutcome.SKIPPED, detail)
         return None
     return uaix1.endpoint
 
@@ -74,13 +76,16 @@ async def _read(call: Call, target: Target) -> FoundManifest:
     if not reading.is_found:
         call.add_document(reading)
         return FoundManifest(reading, None)
-    spoken_for = {hop.target.host for hop in reading.hops if hop.is_permanent and not reading.needs_proof}
+    spoken_for: set[str] = set()
+    if not reading.needs_proof:
+        spoken_for.update(hop.target.host for hop in moves(reading.hops))
     if target.host != call.domain:
         spoken_for.add(target.host)
     manifest = parse_manifest(reading.body, call.domain, frozenset(spoken_for))
     findings = list(lint_manifest(reading.body, call.clock()))
     if isinstance(manifest, ManifestRefused) or (reading.needs_proof and not vouches(reading, manifest.site)):
         return _refused(call, reading, manifest, findings)
+    call.confirm(reading)
     call.add_document(reading, findings)
     return FoundManifest(reading, manifest)
 

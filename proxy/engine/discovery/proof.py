@@ -11,6 +11,7 @@ from typing import Final
 
 from proxy.discovery.aidrecord import AidRecord
 from proxy.discovery.challenges import MetadataLocated, parse_challenges, resource_metadata
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.names import same_site
 from proxy.discovery.pka import (
     PkaReason,
@@ -22,6 +23,7 @@ from proxy.discovery.pka import (
     verify,
 )
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.reading import shown
 from proxy.engine.discovery.steps import StepEnd, StepOutcome
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request, ResponseHead
@@ -67,6 +69,10 @@ async def prove(call: Call, record: AidRecord, origin: Origin, agent: str) -> Pr
     if record.key is None:
         call.steps.note("aid-pka", record.uri, StepOutcome.SKIPPED, "The proof of an aid1 key is another one.")
         return Proof(no_proof(PkaReason.LEGACY_KEY), call.clock())
+    refusal = call.refusal(record.target, DocumentClass.OTHER)
+    if refusal is not None:
+        call.steps.note("aid-pka", shown(record.target), StepOutcome.SKIPPED, refusal.detail)
+        return Proof(no_proof(PkaReason.UNAVAILABLE), call.clock())
     asked = PkaRequest(record.key, secrets.token_bytes(_NONCE_OCTETS), record.target, call.domain)
     return await call.steps.take("aid-pka", record.uri, lambda: _proved(call, asked, origin, agent), _step_end)
 

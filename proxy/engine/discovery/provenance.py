@@ -18,11 +18,17 @@ def vouches(reading: Reading, site: Target | None = None) -> bool:
 
 
 def is_usable(call: Call, reading: Reading) -> bool:
-    """Whether there is a document, and it lies where it may, or vouches for the domain from elsewhere."""
+    """Whether there is a document, and it lies where it may, or vouches for the domain from elsewhere.
+
+    What is not usable is listed here: as not there, or as a hint.
+    """
     if not reading.is_found:
+        call.add_document(reading)
         return False
     if reading.needs_proof and not vouches(reading):
         detail = "cross-domain: It lies on another domain, which does not say that it is this one's."
         call.steps.note(reading.document_class.value, reading.url, StepOutcome.REFUSED, detail)
+        call.add_document(reading, trust="hint")
         return False
+    call.confirm(reading)
     return True

@@ -11,12 +11,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
 
+from proxy.caching.directives import parse_response_directives
+from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, gate
 from proxy.discovery.names import same_site
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.urls import UrlRefused, checked
-from proxy.engine.discovery.reading import PLAINLY, Manner, Reading, ReadOutcome
+from proxy.engine.discovery.reading import CENTRAL, CENTRAL_DETAIL, PLAINLY, Manner, Reading, ReadOutcome
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.settings import Rules
@@ -98,6 +100,8 @@ class Reader:
             step = next_hop(policy, got.asked, got.hops, got.target, got.status, location)
             if isinstance(step, NotFollowed):
                 return replace(got, outcome=ReadOutcome.REFUSED, reason=step.reason, detail=step.detail)
+            if is_central(step.hop.target.host, got.asked.host):
+                return replace(got, outcome=ReadOutcome.REFUSED, reason=CENTRAL, detail=CENTRAL_DETAIL)
             reading = replace(
                 Reading(got.asked, step.hop.target, got.document_class, ReadOutcome.FAILED),
                 hops=(*got.hops, step.hop),
@@ -110,7 +114,9 @@ class Reader:
         learned = site is not None and same_site(site, target.host)
         learned = learned and self._rules.learn(target, reading.document_class)
         request = Request(manner.method, target, self._lines(reading, manner), manner.realm)
-        got = await self._got(reading, await self._gateway.handle(request), manner)
+        stored_only = manner.stored_only and target.host == reading.asked.host
+        answer = await (self._gateway.stand_in(request) if stored_only else self._gateway.handle(request))
+        got = await self._got(reading, answer, manner)
         if learned and not got.is_found:
             self._rules.forget(target)
         return got
@@ -129,7 +135,9 @@ class Reader:
         if isinstance(body, Problem):
             return _refused(reading, body)
         now = self._clock()
-        fresh_until = now + max(answer.outcome.ttl or 0, 0)
+        # What is to be validated each time (RFC 9111 §5.2.2.4) is good for now alone, however fresh.
+        is_lasting = not parse_response_directives(answer.head.fields).no_cache
+        fresh_until = now + max(answer.outcome.ttl or 0, 0) if is_lasting else now
         reading = replace(
             reading,
             status=answer.head.status,
@@ -140,6 +148,7 @@ class Reader:
         return self._judged(reading, answer.head, body, manner)
 
     async def _body(self, reading: Reading, answer: Complete | Streaming) -> bytes | Problem:
+        """The body of a document; of anything else it tells nothing, and is read so far that it is no trouble."""
         limit = self._rules.of_class(reading.document_class).max_body
         if isinstance(answer, Complete):
             return answer.body
@@ -148,6 +157,8 @@ class Reader:
             async for chunk in answer.response.chunks():
                 read += chunk
                 if len(read) > limit:
+                    if answer.head.status not in _OF_DOCUMENTS:
+                        return b""
                     return Problem(Slug.TOO_LARGE, f"The document is larger than {limit} bytes.")
         except OriginUnavailable as error:
             return Problem(Slug(error.fault.value), error.detail)

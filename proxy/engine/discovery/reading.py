@@ -16,6 +16,9 @@ from proxy.http.messages import Realm, ResponseHead
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
 
+CENTRAL: Final = "central-service"
+CENTRAL_DETAIL: Final = "A central service: discovery does without."
+
 
 class ReadOutcome(StrEnum):
     """How a reading ended."""
@@ -50,6 +53,8 @@ class Reading:
     needs_proof: bool = False
     reason: str = ""
     detail: str = ""
+    fragment: str = ""
+    """Where in the document at `target` this one stands, as a JSON pointer; "" for the whole."""
 
     @property
     def is_found(self) -> bool:
@@ -69,7 +74,7 @@ class Reading:
     @property
     def url(self) -> str:
         """Where it was read from in the end, as it may be shown."""
-        return shown(self.target)
+        return f"{shown(self.target)}#{self.fragment}" if self.fragment else shown(self.target)
 
 
 def shown(target: Target) -> str:

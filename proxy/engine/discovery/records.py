@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -44,7 +45,7 @@ class DnsFacts:
     answer: DnsAnswer
     records: list[dict[str, object]] = field(default_factory=list)
     pointers: list[Pointer] = field(default_factory=list)
-    agents: list[Pointer] = field(default_factory=list)
+    agents: list[tuple[Pointer, Security]] = field(default_factory=list)
     links: list[Target] = field(default_factory=list)
 
     @property
@@ -69,19 +70,36 @@ class DnsFacts:
 
 
 class DnsRound:
-    """Asks for the records of one domain after another; `salt` makes the wildcard probe's label unguessable."""
+    """Asks for the records of one domain after another, each time for no longer than `patience` seconds.
 
-    def __init__(self, dns: Dns, salt: bytes) -> None:
+    `salt` makes the wildcard probe's label unguessable.
+    """
+
+    def __init__(self, dns: Dns, salt: bytes, patience: float) -> None:
         self._dns = dns
         self._salt = salt
+        self._patience = patience
 
     async def run(self, call: Call) -> DnsFacts:
-        """Everything DNS says of the call's domain."""
-        agent, listed = await asyncio.gather(
-            self._ask(call, "dns-txt", f"_agent.{call.domain}", "TXT"),
-            asyncio.gather(*(self._pointers(call, f"{name}.{call.domain}") for name in _NAMES)),
-        )
-        facts = self._agent_facts(call, agent)
+        """Everything DNS says of the call's domain in time: documents have places of their own (U-T7)."""
+        facts = self._agent_facts(call, _unanswered(call))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await asyncio.gather(self._agent_records(call, facts), self._listed_records(call, facts))
+                return facts
+        call.expire_at(call.clock())
+        return facts
+
+    async def _agent_records(self, call: Call, facts: DnsFacts) -> None:
+        answer = await self._ask(call, "dns-txt", facts.answer.name, "TXT")
+        found = self._agent_facts(call, answer)
+        facts.agent, facts.answer = found.agent, answer
+        facts.records[:0] = found.records
+        if any(record["accepted"] for record in found.records):
+            await self._probe_wildcard(call, facts)
+
+    async def _listed_records(self, call: Call, facts: DnsFacts) -> None:
+        listed = await asyncio.gather(*(self._pointers(call, f"{name}.{call.domain}") for name in _NAMES))
         for found in listed:
             for answer, pointer in found.pointers:
                 facts.records.append(_pointer_record(answer, pointer))
@@ -89,11 +107,12 @@ class DnsRound:
                     facts.pointers.append(pointer)
             facts.links += found.links
             facts.records += found.records
-        if any(record["accepted"] for record in facts.records if record["type"] == "TXT"):
-            await self._probe_wildcard(call, facts)
         names = [name for found in listed for name in found.agents][:_MOST_AGENTS]
-        await asyncio.gather(*(self._agent(call, facts, name) for name in names))
-        return facts
+        for followed in await asyncio.gather(*(self._agent(call, name) for name in names)):
+            for answer, pointer in followed:
+                facts.records.append(_pointer_record(answer, pointer))
+                if pointer.accepted and pointer.alias is None and pointer.kind is PointerKind.AGENT:
+                    facts.agents.append((pointer, answer.security))
 
     async def _ask(self, call: Call, step: str, name: str, record_type: str) -> DnsAnswer:
         answer = await call.steps.take(step, name, lambda: self._dns.resolve(name, record_type), _step_end)
@@ -126,30 +145,30 @@ class DnsRound:
         return listed
 
     async def _followed(self, call: Call, answer: DnsAnswer) -> list[tuple[DnsAnswer, Pointer]]:
-        """The pointers of an answer, its aliases followed as far as they may be."""
+        """The pointers of an answer, its aliases among them and followed as far as they may be."""
         place = self._place(call, answer)
+        passed: list[tuple[DnsAnswer, Pointer]] = []
         found = [(answer, one) for one in pointers(answer.records, place, holder=answer.owner)]
-        seen, aliases = {answer.name}, MAX_ALIASES
-        while aliases and (alias := next((one.alias for _, one in found if one.alias), None)):
-            aliases -= 1
-            if alias in seen:
-                return [(answer, _looped(one)) if one.alias else (answer, one) for answer, one in found]
+        seen = {answer.name}
+        while alias := next((one.alias for _, one in found if one.alias), None):
+            if alias in seen or len(seen) > MAX_ALIASES:
+                return passed + [(answer, _endless(one)) if one.alias else (answer, one) for answer, one in found]
             seen.add(alias)
+            passed += found
             answer = await self._ask(call, "dns-svcb", alias, answer.type)
             place = replace(place, secure=place.secure and answer.security is Security.SECURE)
+            if not place.secure and answer.security is Security.SECURE:
+                answer = replace(answer, security=Security.INSECURE)  # as any alias on the way
             found = [(answer, one) for one in pointers(answer.records, place, holder=answer.owner)]
-        return found
+        return passed + found
 
     def _place(self, call: Call, answer: DnsAnswer) -> Place:
         return Place(answer.name, call.domain, answer.security is Security.SECURE)
 
-    async def _agent(self, call: Call, facts: DnsFacts, name: str) -> None:
+    async def _agent(self, call: Call, name: str) -> list[tuple[DnsAnswer, Pointer]]:
         """The records of an agent that the index names: where it can be spoken to."""
         answer = await self._ask(call, "dns-svcb", f"{name}._agents.{call.domain}", "SVCB")
-        for found, pointer in await self._followed(call, answer):
-            facts.records.append(_pointer_record(found, pointer))
-            if pointer.accepted and pointer.alias is None and pointer.kind is PointerKind.AGENT:
-                facts.agents.append(pointer)
+        return await self._followed(call, answer)
 
     async def _probe_wildcard(self, call: Call, facts: DnsFacts) -> None:
         """A label that nobody published: what it says as well comes from a wildcard (C-23)."""
@@ -157,7 +176,7 @@ class DnsRound:
         answer = await self._ask(call, "dns-wildcard", f"_{label}.{call.domain}", "TXT")
         if answer.records and set(answer.records) & set(facts.answer.records):
             for record in facts.records:
-                if record["type"] == "TXT" and record["accepted"]:
+                if record["name"] == facts.answer.name and record["accepted"]:
                     record["reason"] = "wildcard: The same is said at names that nobody published."
 
 
@@ -171,9 +190,17 @@ class _Listed:
     records: list[dict[str, object]] = field(default_factory=list)
 
 
-def _looped(pointer: Pointer) -> Pointer:
-    detail = "The aliases go round in a circle."
+def _endless(pointer: Pointer) -> Pointer:
+    detail = f"The aliases go round in a circle, or there are more than {MAX_ALIASES} in a row."
     return replace(pointer, alias=None, reason=PointerReason.ALIAS_LOOP, detail=detail)
+
+
+def _unanswered(call: Call) -> DnsAnswer:
+    """What is known of `_agent` before the resolvers have answered."""
+    name = f"_agent.{call.domain}"
+    return DnsAnswer(
+        name, "TXT", DnsOutcome.FAILURE, name, (), 0, call.clock(), Security.INDETERMINATE, "nobody", "timeout"
+    )
 
 
 def _step_end(answer: DnsAnswer) -> StepEnd:
@@ -201,9 +228,11 @@ def _record(
 
 
 def _without_secret(text: object) -> object:
-    if isinstance(text, str) and "://" in text and find_secret(text) is not None:
-        return text.partition("?")[0].partition("#")[0]
-    return text
+    """What a record says, as it may be shown: of a URL with a secret in it only what stands before that."""
+    if not isinstance(text, str) or "://" not in text or find_secret(text) is None:
+        return text
+    plain = text.partition("?")[0].partition("#")[0]
+    return plain if find_secret(plain) is None else plain.partition("://")[0]
 
 
 def _txt_record(answer: DnsAnswer, record: TxtRecord) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
@@ -31,33 +32,45 @@ async def find_skills(call: Call, index: Target) -> bool:
     if len(skills) < len(parsed.skills):
         detail = f"Only the first {_MOST_ARTIFACTS} artifacts are looked at."
         call.steps.note(_ARTIFACT, reading.url, StepOutcome.SKIPPED, detail)
-    await asyncio.gather(*(_artifact(call, index, skill) for skill in skills))
+    agree = await asyncio.gather(*(_artifact(call, skill) for skill in skills))
+    differing = [skill for skill, agrees in zip(skills, agree, strict=True) if not agrees]
+    if differing:
+        await _once_more(call, index, differing)
     return True
 
 
-async def _artifact(call: Call, index: Target, skill: Skill) -> None:
-    reading = await call.read(_ARTIFACT, skill.url, DocumentClass.OTHER)
+async def _artifact(call: Call, skill: Skill) -> bool:
+    return _add(call, skill, await call.read(_ARTIFACT, skill.url, DocumentClass.OTHER))
+
+
+def _add(call: Call, skill: Skill, reading: Reading) -> bool:
+    """List an artifact; not, and False, where it is not the one whose digest the index has."""
     if not reading.is_found:
         call.add_document(reading, document_class=_ARTIFACT)
-        return
-    if skill.digest is None:
+    elif skill.digest is None:
         finding = Finding("SK-4", skill.path, "Without a digest the artifact cannot be verified.", is_warning=True)
         call.add_document(reading, (finding,), document_class=_ARTIFACT)
-        return
-    if not matches(skill.digest, reading.body):
-        reading, skill = await _again(call, index, skill)
-    if skill.digest is None or not matches(skill.digest, reading.body):
+    elif matches(skill.digest, reading.body):
+        call.add_document(reading, document_class=_ARTIFACT)
+    else:
+        return False
+    return True
+
+
+async def _once_more(call: Call, index: Target, skills: Sequence[Skill]) -> None:
+    """Index and artifacts past every cache: one of the two may only have been older than the other."""
+    listed = await call.read_again(_INDEX, index, DocumentClass.AGENT_SKILLS)
+    parsed = parse_skills(listed.body, listed.target) if listed.is_found else None
+    newer: dict[str, Skill] = {}
+    if isinstance(parsed, SkillsIndex):
+        call.add_document(listed, lint_skills(listed.body, call.clock()))
+        newer = {skill.name: skill for skill in parsed.skills}
+    await asyncio.gather(*(_artifact_again(call, newer.get(skill.name, skill)) for skill in skills))
+
+
+async def _artifact_again(call: Call, skill: Skill) -> None:
+    reading = await call.read_again(_ARTIFACT, skill.url, DocumentClass.OTHER)
+    if not _add(call, skill, reading):
         detail = "The artifact at the URL is not the one whose digest the index has."
         finding = Finding("SK-4", f"{skill.path}/digest", detail)
         call.add_document(reading, (finding,), trust="rejected", document_class=_ARTIFACT)
-        return
-    call.add_document(reading, document_class=_ARTIFACT)
-
-
-async def _again(call: Call, index: Target, skill: Skill) -> tuple[Reading, Skill]:
-    """Both once more past every cache: one of the two may only have been older than the other."""
-    listed = await call.read_again(_INDEX, index, DocumentClass.AGENT_SKILLS)
-    parsed = parse_skills(listed.body, listed.target) if listed.is_found else None
-    if isinstance(parsed, SkillsIndex):
-        skill = next((one for one in parsed.skills if one.name == skill.name), skill)
-    return await call.read_again(_ARTIFACT, skill.url, DocumentClass.OTHER), skill

@@ -15,8 +15,10 @@ from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.jsontext import parse_json
 from proxy.discovery.links import WebLink, parse_html_links, parse_link_fields
 from proxy.discovery.llms import parse_llms
+from proxy.discovery.manifest import Links
 from proxy.discovery.mcp import card_probes
 from proxy.discovery.mediatypes import EntryKind
+from proxy.discovery.names import same_site
 from proxy.discovery.robots import Robots, parse_robots
 from proxy.engine.discovery.aid import AidSource
 from proxy.engine.discovery.anp import find_descriptions
@@ -28,7 +30,7 @@ from proxy.engine.discovery.description import Discovered, site_root
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.manifests import find_manifest
 from proxy.engine.discovery.provenance import is_usable
-from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
+from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, shown
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.skills import find_skills
 from proxy.http.fields import Fields
@@ -103,20 +105,25 @@ class Sources:
     async def _manifest_and_static(self) -> Robots | None:
         """The manifest, then what it says is there for clients that only read."""
         found = self._discovered.found = await find_manifest(self._call, self._facts)
-        links = None if found.manifest is None else found.manifest.links
+        manifest = found.manifest
         robots, llms = self._beside("/robots.txt"), self._beside("/llms.txt")
-        if links is not None:
-            robots, llms = links.robots or robots, links.llms or llms
-            if links.openapi is not None:
-                self._call.add_endpoint("openapi", links.openapi.uri, "manifest", "origin-tls")
-            if links.auth_metadata is not None:
-                self._leads.metadata_urls.append(links.auth_metadata.uri)
+        if manifest is not None:
+            robots, llms = manifest.links.robots or robots, manifest.links.llms or llms
+            if not (self._discovered.client.is_static or manifest.is_downgraded):
+                self._lead_further(manifest.links)
         parsed, _ = await asyncio.gather(self._robots(robots), self._llms(llms))
         static = self._discovered.static
-        static["sitemap"] = None if links is None else links.sitemap.uri
+        static["sitemap"] = None if manifest is None else manifest.links.sitemap.uri
         if parsed is not None and parsed.sitemaps:
-            static["sitemap"] = parsed.sitemaps[0].uri
+            static["sitemap"] = shown(parsed.sitemaps[0])
         return parsed
+
+    def _lead_further(self, links: Links) -> None:
+        """What a manifest names for clients that do more than read (U-D4); one of an unknown schema, to nobody."""
+        if links.openapi is not None:
+            self._call.add_endpoint("openapi", links.openapi.uri, "manifest", "origin-tls")
+        if links.auth_metadata is not None:
+            self._leads.metadata_urls.append(links.auth_metadata.uri)
 
     def _beside(self, path: str) -> Target:
         return Target("https", self._call.domain, 443, path, None)
@@ -129,7 +136,7 @@ class Sources:
         robots = parse_robots(reading.body)
         self._call.add_document(reading, robots.findings)
         self._discovered.static["robots"] = reading.url
-        return robots
+        return robots if self._is_own(reading) else None
 
     async def _llms(self, target: Target) -> None:
         reading = await self._call.read("llms", target, DocumentClass.LLMS)
@@ -147,12 +154,10 @@ class Sources:
         if is_usable(self._call, reading):
             add_agent_card(self._call, self._leads, reading, "agent-card")
             return True
-        self._call.add_document(reading)
         if reading.outcome not in (ReadOutcome.ABSENT, ReadOutcome.WRONG_KIND):
             return False
         old = await self._call.read("agent-card", self._at("agent.json"), DocumentClass.AGENT_CARD, manner)
         if not is_usable(self._call, old):
-            self._call.add_document(old)
             return False
         if sniff_agent_json(parse_json(old.body)) is AgentJsonKind.DNS_AID:
             finding = Finding("DA-11", "", "agent.json holds DNS-AID metadata and no card.", is_warning=True)
@@ -165,7 +170,13 @@ class Sources:
         """LK-3: what the landing page's Link field says."""
         reading = await self._call.head(self._root, self._reach.landing)
         self._has_page = reading.is_found or reading.reason == "not-available"
-        return parse_link_fields(reading.fields.get_all("link"), reading.target) if reading.is_found else ()
+        if not reading.is_found or not self._is_own(reading):
+            return ()
+        return parse_link_fields(reading.fields.get_all("link"), reading.target)
+
+    def _is_own(self, reading: Reading) -> bool:
+        """Whether a page is the domain's, wherever redirects led: another's says nothing of its agents (LK-2)."""
+        return same_site(reading.target.host, self._call.domain)
 
     async def _lead_on(self, links: tuple[WebLink, ...], robots: Robots | None) -> None:
         """What the landing page, robots.txt and the index in DNS lead to."""
@@ -183,13 +194,14 @@ class Sources:
 
     async def _rest(self) -> None:
         """What depends on the documents found, or is asked for only where there are none."""
-        jobs = [self._server_card(), self._aid.by_document()]
+        jobs = [self._server_card()]
         is_plain = not self._has_documents or self._discovered.static.get("llms") is None
         if self._has_page and is_plain:
             jobs.append(self._landing_page())
         if self._reach.anp:
             jobs.append(find_descriptions(self._call, self._at("agent-descriptions")))
         await asyncio.gather(*jobs)
+        await self._aid.by_document()
         if self._discovered.client.may_authorise:
             leads = self._leads
             self._discovered.authorization = await find_authorization(
@@ -205,9 +217,10 @@ class Sources:
                 "mcp-server-card", target, DocumentClass.MCP_SERVER_CARD, Manner(site=self._call.domain)
             )
             if is_usable(self._call, reading):
-                add_server_card(self._call, self._leads, reading, "mcp-server-card")
+                # Elsewhere it is the record in DNS alone that says whose card this is.
+                trust = "origin-tls" if same_site(target.host, self._call.domain) else "hint"
+                add_server_card(self._call, self._leads, reading, "mcp-server-card", trust)
                 return
-            self._call.add_document(reading)
 
     async def _landing_page(self) -> None:
         """The page itself: as Markdown where the site has that (TX-2), else for the links in its head (LK-2)."""
@@ -218,7 +231,7 @@ class Sources:
         if reading.media_type == _MARKDOWN:
             self._found_markdown(reading)
             return
-        if reading.media_type in _HTML_TYPES and not self._has_documents:
+        if reading.media_type in _HTML_TYPES and not self._has_documents and self._is_own(reading):
             await self._lead_on(parse_html_links(reading.body, reading.target), None)
             await self._expansion.expand(self._catalogs)
         if self._discovered.static.get("llms") is None:

@@ -66,7 +66,7 @@ _Outcome = Zone | Unproven | DnsFailure | None
 
 
 @dataclass
-class Chain:
+class TrustChain:
     """Finds zones. `exchange` asks a resolver, `clock` tells Unix seconds."""
 
     exchange: Exchange

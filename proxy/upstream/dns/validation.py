@@ -23,13 +23,10 @@ from dns.rdtypes.ANY.DNAME import DNAME
 from proxy.discovery.dnsvalues import Security
 from proxy.upstream.dns.aliases import LONGEST_CHAIN
 from proxy.upstream.dns.anchors import Anchors
-from proxy.upstream.dns.chain import Chain, Exchange, Zone
+from proxy.upstream.dns.chain import Exchange, TrustChain, Zone
 from proxy.upstream.dns.denial import UNSIGNED, denying_zone, read_denial, verify_present
 from proxy.upstream.dns.nsec import Proof
 from proxy.upstream.dns.signatures import Effort, Section, SignedRRset, Unproven, read_section, signer
-
-# From the worst to the best: a chain is worth what its weakest link is.
-_BY_WORTH: Final = (Security.BOGUS, Security.INDETERMINATE, Security.INSECURE, Security.SECURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class Validator:
     """
 
     def __init__(self, exchange: Exchange, anchors: Anchors, clock: Callable[[], float]) -> None:
-        self._chain = Chain(exchange, anchors, clock)
+        self._chain = TrustChain(exchange, anchors, clock)
         self._clock = clock
 
     async def judge(self, response: dns.message.Message, name: Name, rdtype: RdataType) -> Judgement:
@@ -133,7 +130,7 @@ def _says_nothing_of(response: dns.message.Message, owner: Name) -> bool:
 class _Trial:
     """The judging of one response."""
 
-    chain: Chain
+    chain: TrustChain
     clock: Callable[[], float]
     authority: Section
     rcode: dns.rcode.Rcode
@@ -194,4 +191,4 @@ def _proven(owner: Name, proof: Proof) -> Judgement:
 
 
 def _worse(judgement: Judgement, other: Judgement) -> Judgement:
-    return min(judgement, other, key=lambda each: _BY_WORTH.index(each.security))
+    return min(judgement, other, key=lambda each: each.security.rank)

@@ -17,7 +17,6 @@ from proxy.upstream.dns.failure import DnsFailure
 from proxy.upstream.dns.rounds import Checking, Reply
 
 FOR_EVER: Final = float("inf")
-_FROM_WORST_TO_BEST: Final = (Security.BOGUS, Security.INDETERMINATE, Security.INSECURE, Security.SECURE)
 
 
 class Judged(Protocol):
@@ -48,7 +47,7 @@ class Worth:
 def weakest(worths: Iterable[Worth]) -> Worth:
     """What a chain of answers is worth; there is at least one."""
     links = tuple(worths)
-    security = min((worth.security for worth in links), key=_FROM_WORST_TO_BEST.index)
+    security = min((worth.security for worth in links), key=lambda each: each.rank)
     return Worth(security, min(worth.seconds for worth in links))
 
 

@@ -34,11 +34,19 @@ SITES: Final = "127.0.0.1"
 BLACK_HOLE: Final = "127.0.0.66"
 NOBODY: Final = "127.0.0.99"
 MANIFEST: Final = "/.well-known/uaix-agent-access.json"
-CERTIFIED: Final = (
-    *("*.example.com", "example.com", "*.local", "127.0.0.1"),
-    *(f"{kind}.com" for kind in ("unsigned", "expired", "future", "wrongkey", "stripped", "nsec3")),
+JUDGED: Final = (
+    *("nsec3.com", "optout.com", "iterations.com", "unsigned.com", "old.com", "free.nsec3.com", "free.optout.com"),
+    *("expired.com", "future.com", "wrongkey.com", "stripped.com"),
 )
+CERTIFIED: Final = ("*.example.com", "example.com", "*.local", *JUDGED)
 _KEY: Final = "ebVWLo_mVPlAeLES6KmLp5AfhTrmlb7X4OORC60ElmQ"
+
+
+def _central(*suffixes: str) -> str:
+    """The central services below some top-level domains, and all names below them, at the black hole."""
+    names = sorted(name for name in CENTRAL_SERVICES if name.endswith(suffixes))
+    return "\n".join(f"{owner}. IN A {BLACK_HOLE}" for name in names for owner in (name, f"*.{name}"))
+
 
 # Zone-format text by domain, beside what the zones hold anyway.
 ZONES: Final = {
@@ -50,6 +58,7 @@ _agent.agents         IN TXT   "v=aid2;u=https://agents.example.com/mcp;p=mcp"
 _catalog._agents.agents IN SVCB 1 agents alpn="h2" port=443 key65280="/.well-known/pointed.json"
 quiet                 IN A     {SITES}
 down                  IN A     {NOBODY}
+withdrawn             IN A     {SITES}
 peer                  IN A     {SITES}
 _agent.peer           IN TXT   "v=uaix1; endpoint=https://uaix.org{MANIFEST}"
 _agent.peer           IN TXT   "v=aid2;u=https://smithery.ai/mcp;p=mcp;k={_KEY}"
@@ -71,9 +80,9 @@ _agent.big            IN TXT   "v=aid2;u=https://agents.example.com/mcp;p=mcp;s=
 _agent.big            IN TXT   {" ".join(f'"{"x" * 250}"' for _ in range(8))}
 big                   IN A     {SITES}
 """,
-    ".": "\n".join(
-        f"{owner}. IN A {BLACK_HOLE}" for name in sorted(CENTRAL_SERVICES) for owner in (name, f"*.{name}")
-    ),
+    **{f"{name}.": f"@ IN A {SITES}" for name in JUDGED},
+    "com.": _central(".com"),
+    ".": _central(".ai", ".io", ".org", ".so"),
 }
 
 
@@ -154,7 +163,8 @@ class Internet:
     def sections(self) -> dict[str, object]:
         """The configuration of a proxy in this internet."""
         # The published sample has addresses of documentation: its names are served here all the same.
-        samples = [f"{name}:443:{SITES}:{self.port}" for name in ("example.com", "shop.example.com")]
+        names = ("example.com", "shop.example.com", "api.example.com", "docs.example.com")
+        samples = [f"{name}:443:{SITES}:{self.port}" for name in names]
         return {
             "dns__resolvers": [f"{SITES}:{self.nameserver.port}"],
             "dns__trust_anchors": str(self.anchors),

@@ -1,4 +1,4 @@
-"""Documents that several tests of discovery publish: small, whole and by the book unless their text says otherwise."""
+"""Documents that several tests of discovery publish: small, and by the book unless their text says otherwise."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dns.rdatatype import DNSKEY, DS
 
 from proxy.discovery.dnsvalues import Security
 from proxy.upstream.dns.anchors import NO_ANCHORS, Anchors, parse_anchors
-from proxy.upstream.dns.chain import Chain, Zone
+from proxy.upstream.dns.chain import TrustChain, Zone
 from proxy.upstream.dns.failure import DnsFailure, DnsReason
 from proxy.upstream.dns.signatures import Effort, Exhausted, Unproven
 from tests.upstream.dns.signed import NOW, REVOKE, SEP, ZONE, Signer, colliding, name, records, response
@@ -71,8 +71,8 @@ class World:
             raise answer
         return answer
 
-    def chain(self, anchors: Anchors = ANCHORS) -> Chain:
-        return Chain(self.exchange, anchors, lambda: self.now)
+    def chain(self, anchors: Anchors = ANCHORS) -> TrustChain:
+        return TrustChain(self.exchange, anchors, lambda: self.now)
 
     async def zone_of(self, asked: str, anchors: Anchors = ANCHORS) -> Zone:
         return await self.chain(anchors).zone_of(name(asked), Effort())

@@ -110,7 +110,7 @@ def test_what_a_whole_chain_denies(chain: str, asked: str, rdtype: str, expected
 
 @pytest.mark.parametrize(("chain", "needed"), [("NSEC", 2), ("NSEC3", 3), ("salted", 2)])
 def test_each_record_is_needed(chain: str, needed: int) -> None:
-    """What denies the name and what denies the wildcard; of hashes the closest encloser too, if it is none of those."""
+    """What denies the name and what denies the wildcard; of hashes the closest encloser too."""
     rrsets = BOTH[chain]()
     asked, proofs = name("x.bb.example."), []
     for left_out in range(len(rrsets)):

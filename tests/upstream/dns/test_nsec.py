@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dns.dnssec
 import dns.rdata
 import pytest
 from dns.rdatatype import RdataType
@@ -128,6 +129,15 @@ def test_gaps_between_hashes(case: str, rows: list[tuple[object, ...]], expected
         for owner, after, flags, *more in rows
     }
     assert Nsec3Chain(name("example."), records).gap(name("b.example.")) is expected, case
+
+
+@pytest.mark.parametrize(
+    ("types", "gap"), [("SOA NS", Proof.NO_NAME), ("NS", Proof.NOTHING), ("DNAME", Proof.NOTHING)]
+)
+def test_the_closest_encloser_by_hash(types: str, gap: Proof) -> None:
+    apex = dns.dnssec.nsec3_hash("example.", "", 0, 1)
+    chain = Nsec3Chain(name("example."), {apex.encode(): nsec3(f"1 0 0 - {apex} {types}")})
+    assert chain.encloser(name("x.b.example.")) == (name("example."), gap)
 
 
 def test_an_empty_chain_says_nothing() -> None:

@@ -1,0 +1,173 @@
+"""`lint`: what a document gets wrong, read from a file, from standard input or from where it is published."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from proxy.cli.arguments import Unusable
+from proxy.cli.remote import RemoteFailure
+from proxy.cli.terminal import BOLD, GREEN, RED, YELLOW, Paint, may_colour, paint_for, waiting
+from proxy.cli.tree import Row, aligned
+from proxy.config import load
+from proxy.discovery.classes import DocumentClass, classify
+from proxy.discovery.findings import Finding, failures, warnings
+from proxy.discovery.gate import GateReason, NotADocument
+from proxy.http.targets import MalformedTarget, Target, parse_target
+from proxy.logs.redaction import plain
+
+_VALID, _INVALID = 0, 1
+_STDIN: Final = "-"
+_LARGEST: Final = 64 * 2**20
+_LONGEST: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What was judged, as what, and what is wrong with it."""
+
+    place: str
+    kind: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        return not failures(self.findings)
+
+
+def lint(arguments: Namespace) -> int:
+    """Judge a document; 1 when it is not valid, warnings aside."""
+    from proxy.lint import KINDS, UnknownKind  # it takes its time, and the other verbs start without it
+
+    if arguments.kind is not None and arguments.kind not in KINDS:
+        raise Unusable(f"--kind: {UnknownKind(arguments.kind)}")
+    now = _moment(arguments.now)
+    is_url = arguments.document.lower().startswith(("http://", "https://"))
+    verdict = _of_url(arguments, now) if is_url else _of_file(arguments, now)
+    print(json.dumps(_told(verdict), indent=2) if arguments.json else _report(verdict))
+    return _VALID if verdict.is_valid else _INVALID
+
+
+def _moment(text: str | None) -> float:
+    if text is None:
+        return datetime.now(UTC).timestamp()
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise Unusable("--now: give a time such as 2026-11-30T12:00:00Z") from None
+
+
+def _of_file(arguments: Namespace, now: float) -> _Verdict:
+    name = "standard input" if arguments.document == _STDIN else arguments.document
+    return _judged(name, arguments.kind, _read_file(arguments.document), now)
+
+
+def _read_file(path: str) -> bytes:
+    try:
+        if path == _STDIN:
+            body = sys.stdin.buffer.read(_LARGEST + 1)
+        else:
+            with Path(path).open("rb") as file:
+                body = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no file has such a name"
+        raise Unusable(f"{plain(path, _LONGEST)}: cannot be read: {why}") from None
+    if len(body) > _LARGEST:
+        raise Unusable(f"{plain(path, _LONGEST)}: larger than {_LARGEST} bytes, as no document is")
+    return body
+
+
+def _judged(place: str, kind: str | None, body: bytes, now: float, fallback: str | None = None) -> _Verdict:
+    """Judge a body as `kind`, else as what it shows itself to be, else as `fallback`."""
+    from proxy.lint import KINDS, kind_of
+    from proxy.lint import lint as judge
+
+    kind = kind or kind_of(body) or fallback
+    if kind is None:
+        raise Unusable(f"{plain(place, _LONGEST)}: its kind cannot be told: say --kind, one of {', '.join(KINDS)}")
+    return _Verdict(place, kind, judge(kind, body, now=now))
+
+
+def _of_url(arguments: Namespace, now: float) -> _Verdict:
+    from proxy import server
+    from proxy.engine.discovery.reading import ReadOutcome
+    from proxy.lint import KINDS
+    from proxy.lint.bodies import refusal_finding
+
+    target = _target(arguments.document)
+    document_class = _class_of(arguments.kind, target)
+    settings = load(arguments.config, os.environ, {})
+    try:
+        with waiting(f"reading {target.uri}"):
+            reading = server.read_once(settings, target, document_class)
+    except server.CannotOpen as error:
+        raise Unusable(str(error)) from None
+    fallback = document_class.value if document_class.value in KINDS else None
+    if reading.is_found:
+        return _judged(reading.url, arguments.kind, reading.body, now, fallback)
+    kind = arguments.kind or fallback
+    if reading.outcome is ReadOutcome.WRONG_KIND and kind is not None:
+        refused = NotADocument(GateReason(reading.reason), reading.detail)
+        return _Verdict(reading.url, kind, (refusal_finding(refused),))
+    detail = reading.detail or reading.reason
+    raise RemoteFailure(f"{plain(reading.url, _LONGEST)}: {plain(detail, _LONGEST)} There is nothing to judge.")
+
+
+def _target(text: str) -> Target:
+    try:
+        return parse_target(text)
+    except MalformedTarget as error:
+        raise Unusable(f"URL: {error.detail} Give it as https://example.com/path.") from None
+
+
+def _class_of(kind: str | None, target: Target) -> DocumentClass:
+    """The class to read the document as: that of its kind, where it is one, else that of its path."""
+    return next((one for one in DocumentClass if one == kind), None) or classify(target.normal_path)
+
+
+def _told(verdict: _Verdict) -> dict[str, object]:
+    return {
+        "kind": verdict.kind,
+        "valid": verdict.is_valid,
+        "failures": _listed(failures(verdict.findings)),
+        "warnings": _listed(warnings(verdict.findings)),
+    }
+
+
+def _listed(findings: Iterable[Finding]) -> list[dict[str, str]]:
+    return [{"rule": finding.rule, "path": finding.path, "detail": finding.detail} for finding in findings]
+
+
+def _report(verdict: _Verdict) -> str:
+    paint = paint_for(colour=may_colour(sys.stdout))
+    failed, warned = failures(verdict.findings), warnings(verdict.findings)
+    end = paint("valid", GREEN) if verdict.is_valid else paint("not valid", RED)
+    counts = ", ".join(text for text in (_count(failed, "failure"), _count(warned, "warning")) if text)
+    lines = [
+        paint(plain(verdict.place, _LONGEST), BOLD),
+        f"  kind     {verdict.kind}",
+        f"  verdict  {end}{f': {counts}' if counts else ''}",
+        *_section("failures", failed, RED, paint),
+        *_section("warnings", warned, YELLOW, paint),
+    ]
+    return "\n".join(lines)
+
+
+def _count(findings: tuple[Finding, ...], noun: str) -> str:
+    return f"{len(findings)} {noun}{'s' if len(findings) != 1 else ''}" if findings else ""
+
+
+def _section(name: str, findings: tuple[Finding, ...], style: str, paint: Paint) -> list[str]:
+    if not findings:
+        return []
+    columns = ((one.rule, one.path or "(document)", one.detail) for one in findings)
+    rows = (Row([plain(text, _LONGEST) for text in texts]) for texts in columns)
+    return ["", paint(name, style), *(f"  {branch.text}" for branch in aligned(rows))]
