@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run check test conformance demo bench lock clean
+.PHONY: help install run check services test conformance demo bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,7 +36,12 @@ check: install ## lint, format, types, import floors
 	$(PY) -m mypy
 	$(PY) -m pytest --quiet tests/test_floors.py
 
-test: install ## every test, the public HTTP cache suite included (needs npm)
+services: ## the servers that tests talk to, installed where that may be done
+	@.ci/services
+
+# Servers are where an ordinary user does not look for programs.
+test: export PATH := $(PATH):/usr/sbin:/sbin
+test: install services ## every test, the public HTTP cache suite included (needs npm)
 	$(PY) -m pytest
 
 conformance: install ## the public HTTP cache suite alone (needs npm)

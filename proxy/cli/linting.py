@@ -117,8 +117,8 @@ def _of_url(arguments: Namespace, now: float) -> _Verdict:
     if reading.outcome is ReadOutcome.WRONG_KIND and kind is not None:
         refused = NotADocument(GateReason(reading.reason), reading.detail)
         return _Verdict(reading.url, kind, (refusal_finding(refused),))
-    detail = reading.detail or reading.reason
-    raise RemoteFailure(f"{plain(reading.url, _LONGEST)}: {plain(detail, _LONGEST)} There is nothing to judge.")
+    detail = plain(reading.detail or reading.reason, _LONGEST).removesuffix(".")
+    raise RemoteFailure(f"{plain(reading.url, _LONGEST)}: {detail}. There is nothing to judge.")
 
 
 def _target(text: str) -> Target:

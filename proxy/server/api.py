@@ -15,7 +15,7 @@ from proxy.caching.reuse import Forward
 from proxy.caching.serving import VIA, CacheStatus
 from proxy.discovery.names import BadDomain, parse_domain
 from proxy.engine.discovery.discoverer import Discoverer
-from proxy.engine.discovery.results import Prepared, Question
+from proxy.engine.discovery.results import Prepared, Question, question_of
 from proxy.engine.outcome import Complete, Outcome, Served
 from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
@@ -106,10 +106,10 @@ class Api:
         """Raises BadDomain."""
         domain = parse_domain(asked.path.removeprefix(_DISCOVER), isolated=self._discoverer.is_isolated)
         if not asked.query:
-            return Question(domain, None, None)
+            return question_of(domain, None, None)
         given = parse_qs(asked.query)
         level, ladder = given.get("level"), given.get("ladder")
-        return Question(domain, level[-1] if level else None, ladder[-1] if ladder else None)
+        return question_of(domain, level[-1] if level else None, ladder[-1] if ladder else None)
 
     def _left(self, prepared: Prepared) -> int:
         return max(int(prepared.fresh_until - self._clock()), 0)

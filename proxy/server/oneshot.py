@@ -15,7 +15,7 @@ from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.names import parse_domain
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import Manner, Reading
-from proxy.engine.discovery.results import Question
+from proxy.engine.discovery.results import Question, question_of
 from proxy.engine.settings import Rules
 from proxy.http.messages import Realm
 from proxy.http.targets import Target
@@ -37,7 +37,7 @@ from proxy.upstream.addresses import OwnListeners
 def discover_once(settings: Settings, domain: str, level: str | None, ladder: str | None) -> JsonObject:
     """What `domain` publishes, as `/v1/discover` tells it, however it ends. Raises BadDomain, CannotOpen."""
     name = parse_domain(domain, isolated=settings.discovery.mdns.isolated)
-    return asyncio.run(_discover(settings, Question(name, level, ladder)))
+    return asyncio.run(_discover(settings, question_of(name, level, ladder)))
 
 
 def read_once(settings: Settings, target: Target, document_class: DocumentClass) -> Reading:

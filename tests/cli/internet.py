@@ -26,10 +26,11 @@ from tests.simulators.nameserver import Reply, ScriptedNameserver, records
 
 @dataclass
 class Internet:
-    """`config` reaches it. `documents` are bodies, statuses, values that become JSON, or a status with one of these."""
+    """`config` and `flags` reach it. `documents` by path: a body, a status, a value for JSON, a status with one."""
 
     documents: dict[str, object]
     config: str = ""
+    flags: dict[str, object] = field(default_factory=dict)
     plain_url: str = ""
     paths: list[str] = field(default_factory=list)
 
@@ -51,7 +52,7 @@ def internet(
     replies: Mapping[tuple[str, str], Reply] | None = None,
     *,
     up: bool = True,
-    sections: Mapping[str, object] | None = None,
+    sections: Mapping[str, dict[str, object]] | None = None,
 ) -> Iterator[Internet]:
     """Not `up`: the origin accepts no connections. `sections` are laid over the configuration."""
     net = Internet(dict(documents))
@@ -61,7 +62,7 @@ def internet(
     authority.issue_cert("example.com").configure_cert(tls)
     with _origin(net, tls) as port, _origin(net, None) as plain_port, _nameserver(replies or {}) as dns_port:
         net.plain_url = f"http://127.0.0.1:{plain_port}"
-        settings = {
+        settings: dict[str, dict[str, object]] = {
             "dns": {"resolvers": [f"127.0.0.1:{dns_port}"], "trust_anchors": "none"},
             "discovery": {"deadline": "3s"},
             "store": {"url": "memory://"},
@@ -72,6 +73,7 @@ def internet(
             },
             **(sections or {}),
         }
+        net.flags = {f"{name}__{key}": value for name, keys in settings.items() for key, value in keys.items()}
         path = folder / "config.yaml"
         path.write_text(yaml.safe_dump(settings), encoding="utf-8")
         net.config = str(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 
 from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Record, Security, Svcb, Txt
 from proxy.metering import current_meter
@@ -59,7 +60,7 @@ class DnsSimulator:
         key = (name, record_type)
         kept = self._kept.get(key)
         if kept is not None and self._clock() < kept.expires:
-            return kept
+            return replace(kept, cached=True)
         self.asked.append(key)
         if self._hanging & {name, "*"}:
             await asyncio.Event().wait()

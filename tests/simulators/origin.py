@@ -122,7 +122,7 @@ class OriginSimulator:
         self.upgraded: Upgraded | None = None
         self._clock = clock
         self._answers: dict[str, Answering] = {}
-        self._hanging: set[str] = set()
+        self._hanging: dict[str, asyncio.Event] = {}
         self._arrival = asyncio.Event()
         self._released = asyncio.Event()
         self._released.set()
@@ -158,6 +158,10 @@ class OriginSimulator:
         """From now on `answering` makes each answer for `path`."""
         self._answers[path] = answering
 
+    def answering(self, path: str) -> Answering:
+        """What answers for `path` now, for a test to wrap."""
+        return self._answers.get(path, _absent)
+
     def fail(self, fault: OriginFault = OriginFault.UNREACHABLE) -> None:
         """From now on every exchange ends in `fault`."""
         self.fault = fault
@@ -167,8 +171,12 @@ class OriginSimulator:
         self.fault = None
 
     def hang(self, path: str) -> None:
-        """From now on requests for `path` arrive and are never answered."""
-        self._hanging.add(path)
+        """From now on requests for `path` arrive and are not answered until `unhang`."""
+        self._hanging[path] = asyncio.Event()
+
+    def unhang(self, path: str) -> None:
+        """Answer the requests for `path`, those that wait and those to come."""
+        self._hanging.pop(path).set()
 
     def hold(self) -> None:
         """From now on requests arrive and are not answered."""
@@ -212,7 +220,7 @@ class OriginSimulator:
         meter = current_meter.get()
         if meter is not None:
             meter.http_sent(request.target.host, _OCTETS)
-        await (asyncio.Event() if request.target.request_target in self._hanging else self._released).wait()
+        await self._hanging.get(request.target.request_target, self._released).wait()
         if fault is not None:
             raise OriginUnavailable(fault, "simulated")
         reply = answering(request)

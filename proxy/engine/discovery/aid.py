@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from proxy.discovery.aid import parse_aid_document
+from proxy.discovery.aid import choose_aid, parse_aid_document
 from proxy.discovery.aidrecord import AidError, AidRecord, Proto
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.dnsvalues import Security
@@ -50,7 +50,8 @@ class AidSource:
         if not reading.is_found:
             self._call.add_document(reading)
             return
-        record = parse_aid_document(reading.body, reading.fields.get("content-type"), self._call.clock())
+        read = parse_aid_document(reading.body, reading.fields.get("content-type"), self._call.clock())
+        record = choose_aid([read])
         if isinstance(record, AidError):
             self._call.add_document(reading, (Finding(record.name, "", record.detail),))
             return

@@ -7,7 +7,7 @@ if it repeats the identifier it was looked up by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
@@ -15,6 +15,7 @@ from proxy.discovery.gate import NotADocument
 from proxy.discovery.oauth import (
     IdentifierRefused,
     Problem,
+    ProblemCode,
     check_issuer,
     check_metadata_url,
     check_resource,
@@ -26,9 +27,10 @@ from proxy.discovery.oauthmetadata import (
     parse_authorization_server,
     parse_protected_resource,
 )
-from proxy.discovery.urls import UrlRefused, admit
+from proxy.discovery.urls import admit
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.reading import Reading, ReadOutcome
+from proxy.http.secrets import find_secret
 from proxy.lint.oauth import lint_authorization_server, lint_protected_resource
 
 _MOST_RESOURCES: Final = 2
@@ -116,8 +118,7 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
 async def _by_issuers(call: Call, found: Authorization, issuers: Sequence[str]) -> bool:
     for issuer in issuers:
         candidates = issuer_candidates(issuer)
-        if isinstance(candidates, IdentifierRefused):
-            continue
+        assert not isinstance(candidates, IdentifierRefused)  # the metadata kept only usable ones
         for url in candidates:
             reading = await _read(call, _SERVER, url, DocumentClass.OAUTH_AS)
             if reading.outcome is ReadOutcome.FAILED and reading.status != 502:
@@ -141,15 +142,17 @@ def _server(call: Call, found: Authorization, reading: Reading) -> Authorization
 def _settle(found: Authorization, server: AuthorizationServer, url: str, problem: Problem | None) -> bool:
     if problem is not None:
         found.note((problem,), url)
-        if not problem.is_warning:
-            return False
+        return False
+    endpoint = server.token_endpoint
+    secret = None if endpoint is None else find_secret(endpoint)
+    if secret is not None:
+        detail = f"token_endpoint holds a secret ({secret.category}) and is not told."
+        found.note((Problem(ProblemCode.UNUSABLE_URL, "C-10", detail, "/token_endpoint"),), url)
+        server = replace(server, token_endpoint=None)
     found.server, found.metadata_url = server, url
     return True
 
 
 async def _read(call: Call, step: str, url: str, document_class: DocumentClass) -> Reading:
-    try:
-        target = admit(url)
-    except UrlRefused as refused:
-        return call.refuse(step, url, document_class, refused)
-    return await call.read(step, target, document_class)
+    """The document at a URL that was admitted where it stood, or derived from an identifier that was."""
+    return await call.read(step, admit(url), document_class)

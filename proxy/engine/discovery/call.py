@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,7 +13,6 @@ from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.redirects import moves
-from proxy.discovery.urls import UrlRefused
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import (
@@ -33,8 +31,6 @@ from proxy.metering import Meter
 from proxy.ports import Clock
 
 _MOST_FINDINGS: Final = 50
-_LONGEST_URL: Final = 300
-_USERINFO: Final = re.compile(r"//[^/]*@")
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
 # A redirect that leads to no document says nothing of where the document is (OV-10).
 _MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
@@ -146,15 +142,6 @@ class Call:
         """The same past every cache."""
         past = replace(manner, fields=manner.fields.plus(("Cache-Control", "no-cache")))
         return await self._read(step, target, document_class, past)
-
-    def refuse(self, step: str, url: str, document_class: DocumentClass, refused: UrlRefused) -> Reading:
-        """A URL that was published and may not be fetched; the step shows neither its userinfo nor its query."""
-        plain = _USERINFO.sub("//", url.partition("?")[0].partition("#")[0])[:_LONGEST_URL]
-        self.steps.note(step, plain, StepOutcome.REFUSED, refused.detail)
-        nowhere = Target("https", self.domain, 443, "/", None)
-        return Reading(
-            nowhere, nowhere, document_class, ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail
-        )
 
     async def _read(self, step: str, target: Target, document_class: DocumentClass, manner: Manner) -> Reading:
         refusal = self.refusal(target, document_class)

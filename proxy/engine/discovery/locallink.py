@@ -76,7 +76,8 @@ async def _manifest(call: Call, target: Target, agent: LocalAgent) -> FoundManif
         return None
     manifest = parse_manifest(reading.body, agent.host)
     call.add_document(reading, lint_manifest(reading.body, call.clock()), trust=_TRUST)
-    if isinstance(manifest, ManifestRefused):
-        call.steps.note("manifest-authority", reading.url, StepOutcome.REFUSED, manifest.detail)
+    if isinstance(manifest, ManifestRefused) or reading.needs_proof:
+        detail = manifest.detail if isinstance(manifest, ManifestRefused) else "Another host serves it."
+        call.steps.note("manifest-authority", reading.url, StepOutcome.REFUSED, detail)
         return None
     return FoundManifest(reading, manifest, "mdns", _TRUST, agent.did)

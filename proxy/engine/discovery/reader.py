@@ -15,9 +15,9 @@ from proxy.caching.directives import parse_response_directives
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.names import same_site
+from proxy.discovery.names import is_local, same_site
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
-from proxy.discovery.urls import UrlRefused, checked
+from proxy.discovery.urls import UrlReason, UrlRefused, checked
 from proxy.engine.discovery.reading import CENTRAL, CENTRAL_DETAIL, PLAINLY, Manner, Reading, ReadOutcome
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
@@ -80,11 +80,9 @@ class Reader:
     async def read(self, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY) -> Reading:
         """The document at `target`, which should be of `document_class`."""
         start = Reading(target, target, document_class, ReadOutcome.FAILED)
-        if manner.realm is Realm.PUBLIC:
-            try:
-                checked(target)
-            except UrlRefused as refused:
-                return replace(start, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
+        refused = _out_of_reach(target, manner.realm)
+        if refused is not None:
+            return replace(start, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
         remembered = self._recall(target, document_class)
         if remembered is not None:
             return remembered
@@ -102,6 +100,9 @@ class Reader:
                 return replace(got, outcome=ReadOutcome.REFUSED, reason=step.reason, detail=step.detail)
             if is_central(step.hop.target.host, got.asked.host):
                 return replace(got, outcome=ReadOutcome.REFUSED, reason=CENTRAL, detail=CENTRAL_DETAIL)
+            refused = _out_of_reach(step.hop.target, manner.realm)
+            if refused is not None:
+                return replace(got, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
             reading = replace(
                 Reading(got.asked, step.hop.target, got.document_class, ReadOutcome.FAILED),
                 hops=(*got.hops, step.hop),
@@ -179,12 +180,12 @@ class Reader:
             return replace(reading, outcome=ReadOutcome.FOUND)
         limit = self._rules.of_class(reading.document_class).max_body
         decoded = decode_body(head.fields.get("content-encoding"), body, limit)
+        if decoded is CodingFault.TOO_LARGE:
+            return _refused(reading, Problem(Slug.TOO_LARGE, f"The document is larger than {limit} bytes."))
         if isinstance(decoded, CodingFault):
             return replace(
                 reading, reason=decoded.value, detail="The body does not decode by its Content-Encoding."
             )
-        if len(decoded) > limit:
-            return _refused(reading, Problem(Slug.TOO_LARGE, f"The document is larger than {limit} bytes."))
         verdict: object = gate(reading.document_class, head.fields.get("content-type"), decoded)
         if not isinstance(verdict, NotADocument) and manner.judge is not None:
             verdict = manner.judge(head, decoded)
@@ -218,6 +219,22 @@ class Reader:
         if len(self._negative) > _MAX_REMEMBERED:
             self._negative.popitem(last=False)
         return reading
+
+
+def _out_of_reach(target: Target, realm: Realm) -> UrlRefused | None:
+    """Why nothing is asked for at `target` in a realm; None when it may be.
+
+    The local link and the public network never answer for each other (MD-1).
+    """
+    if realm is Realm.ANY:
+        return None
+    if is_local(target.host) is not (realm is Realm.LOCAL):
+        return UrlRefused(UrlReason.SSRF, "The URL leads from the public network to the local link, or back.")
+    try:
+        checked(target)
+    except UrlRefused as refused:
+        return refused
+    return None
 
 
 def _refused(reading: Reading, problem: Problem) -> Reading:

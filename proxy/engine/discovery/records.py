@@ -53,11 +53,6 @@ class DnsFacts:
         """The DNSSEC state of what `_agent` said."""
         return self.answer.security
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether DNS gave no answer at all at `_agent`."""
-        return self.answer.outcome is DnsOutcome.FAILURE
-
     def refuse_aid(self, reason: str) -> None:
         """The AID record that was accepted turned out not to hold."""
         for record in self.records:

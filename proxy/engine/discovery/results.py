@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
+from proxy.capability.ladders import Label, Ladder, parse_level
 from proxy.http.problems import Problem
 from proxy.ports import Clock, Generations
 
@@ -47,6 +48,18 @@ class Prepared:
     def body(self, milliseconds: float) -> bytes:
         """The bytes to send."""
         return b"%b%.2f%b" % (self.before, milliseconds, self.after)
+
+
+def question_of(domain: str, level: str | None, ladder: str | None) -> Question:
+    """The question of a canonical domain and of a claim in anybody's words: few enough to be told apart by.
+
+    A level that no ladder has counts as L0 (U-D8); a ladder that nobody knows is no ladder.
+    """
+    if level is None:
+        return Question(domain, None, None)
+    label = level if parse_level(level, None) is not None else Label.L0.value
+    known = ladder is None or ladder in frozenset(Ladder)
+    return Question(domain, label, ladder if known else "unknown")
 
 
 class Results:

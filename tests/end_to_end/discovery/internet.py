@@ -5,9 +5,9 @@
         async with internet.proxy() as proxy:
             reply = await discover(proxy, "agents.example.com")
 
-The zones are those of `tests.simulators.knot` with `ZONES` added, served by Knot DNS. Names that lead to `SITES` are
-served here; to `BLACK_HOLE` lead the names that nobody may need, and who connects is counted. Both listen on one
-port that stands in for 443: the proxy connects to it (`upstream.connect_to`) at the address it has looked up.
+The zones are those of `tests.simulators.knot` with `ZONES` added, served by Knot DNS. Names that lead to `SITES`
+are served here; to `BLACK_HOLE` lead the names that nobody may need, and who connects is counted. Both listen on
+one port that stands in for 443: the proxy connects to it (`upstream.connect_to`) at the address it has looked up.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -38,7 +39,10 @@ JUDGED: Final = (
     *("nsec3.com", "optout.com", "iterations.com", "unsigned.com", "old.com", "free.nsec3.com", "free.optout.com"),
     *("expired.com", "future.com", "wrongkey.com", "stripped.com"),
 )
-CERTIFIED: Final = ("*.example.com", "example.com", "*.local", *JUDGED)
+# Other processes may speak on the same link.
+LOCAL: Final = f"printer-{os.getpid()}.local"
+CERTIFIED: Final = ("*.example.com", "example.com", LOCAL, *JUDGED)
+DID: Final = "did:web:agents.example.com"
 _KEY: Final = "ebVWLo_mVPlAeLES6KmLp5AfhTrmlb7X4OORC60ElmQ"
 
 
@@ -53,7 +57,7 @@ ZONES: Final = {
     "example.com.": f"""
 agents                IN A     {SITES}
 auth                  IN A     {SITES}
-_agent.agents         IN TXT   "v=uaix1; endpoint=https://agents.example.com{MANIFEST}; did=did:web:agents.example.com"
+_agent.agents         IN TXT   "v=uaix1; endpoint=https://agents.example.com{MANIFEST}" "; did={DID}"
 _agent.agents         IN TXT   "v=aid2;u=https://agents.example.com/mcp;p=mcp"
 _catalog._agents.agents IN SVCB 1 agents alpn="h2" port=443 key65280="/.well-known/pointed.json"
 quiet                 IN A     {SITES}
@@ -64,6 +68,29 @@ _agent.peer           IN TXT   "v=uaix1; endpoint=https://uaix.org{MANIFEST}"
 _agent.peer           IN TXT   "v=aid2;u=https://smithery.ai/mcp;p=mcp;k={_KEY}"
 _catalog._agents.peer IN SVCB  1 registry.modelcontextprotocol.io. alpn="h2"
 _index._agents.peer   IN TXT   "registry=https://pulsemcp.com/catalog.json"
+two                   IN A     {SITES}
+_agent.two            IN TXT   "v=aid2;u=https://agents.example.com/a;p=mcp"
+_agent.two            IN TXT   "v=aid2;u=https://agents.example.com/b;p=mcp"
+mended                IN A     {SITES}
+_agent.mended         IN TXT   "v=aid2;p=mcp"
+_agent.mended         IN TXT   "v=aid2;u=https://agents.example.com/mcp;p=mcp"
+broken                IN A     {SITES}
+_agent.broken         IN TXT   "v=aid2;u=http://agents.example.com/mcp;p=mcp"
+inside                IN A     {SITES}
+_agent.inside         IN TXT   "v=aid2;u=https://10.1.2.3/mcp;p=mcp"
+market                IN A     {SITES}
+_index._agents.market IN TXT   "agents=chat:mcp,billing:a2a,missing:mcp"
+chat.market           IN SVCB  1 agents alpn="mcp"
+chat._agents.market   IN SVCB  0 chat.market
+billing.market        IN SVCB  1 agents alpn="a2a" port=8443
+billing._agents.market IN SVCB 1 agents alpn="a2a" port=8443
+tiers                 IN A     {SITES}
+_index._agents.tiers  IN HTTPS 1 agents alpn="h2"
+ports                 IN A     {SITES}
+_catalog._agents.ports IN SVCB 1 agents alpn="h2" port=8443
+ranked                IN A     {SITES}
+_catalog._agents.ranked IN SVCB 2 market alpn="h2"
+_catalog._agents.ranked IN SVCB 1 agents alpn="h2"
 private               IN A     10.1.2.3
 partly                IN A     1.1.1.1
 partly                IN A     10.1.2.3

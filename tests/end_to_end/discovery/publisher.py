@@ -90,7 +90,13 @@ def publish_everything(internet: Internet, host: str, max_age: int = 300) -> Non
     publish("/.well-known/ard.json", catalog(host))
     described_by = [{"anchor": f"https://{host}/", "service-desc": [{"href": f"https://{host}/openapi.json"}]}]
     publish("/.well-known/api-catalog", {"linkset": described_by}, media_type="application/linkset+json")
-    publish("/robots.txt", f"User-agent: *\nAllow: /\nSitemap: https://{host}/sitemap.xml\n".encode(), media_type="text/plain")
+    publish(
+        "/robots.txt",
+        f"User-agent: *\nAllow: /\nSitemap: https://{host}/sitemap.xml\n".encode(),
+        media_type="text/plain",
+    )
     publish("/llms.txt", f"# Quotes\n\n- [Prices](https://{host}/prices.md)\n".encode(), media_type="text/markdown")
-    publish("/", b"<html></html>", media_type="text/html", fields=(("Link", '</openapi.json>; rel="service-desc"'),))
+    publish(
+        "/", b"<html></html>", media_type="text/html", fields=(("Link", '</openapi.json>; rel="service-desc"'),)
+    )
     publish("/.well-known/oauth-authorization-server", authorization_server(), "auth.example.com")

@@ -148,9 +148,7 @@ def central(name: str) -> bool:
 
 
 @pytest.mark.parametrize("tempt", TEMPTATIONS.values(), ids=TEMPTATIONS.keys())
-async def test_a_peer_that_leads_to_central_services(
-    internet: Internet, tempt: Callable[[Internet], None]
-) -> None:
+async def test_a_peer_that_leads_to_central_services(internet: Internet, tempt: Callable[[Internet], None]) -> None:
     internet.publish(HOST, MANIFEST, manifest(HOST))
     tempt(internet)
     async with internet.proxy(discovery__anp=True) as proxy:

@@ -119,9 +119,13 @@ SAMPLE: dict[str, list[tuple[str, str, str, bool]]] = {
     "shop.example.com": [("_agent.shop", "TXT", "aid2", True), ("_agent.shop", "TXT", "uaix1", True)],
     "eu.shop.example.com": [("_agent.eu.shop", "TXT", "aid2", True), ("_agent.eu.shop", "TXT", "uaix1", True)],
     "long.example.com": [("_agent.long", "TXT", "uaix1", True)],
-    "a.wild.example.com": [("_agent.a.wild", "TXT", "foreign", False)],
+    # The wildcard answers for the index as well.
+    "a.wild.example.com": [
+        ("_agent.a.wild", "TXT", "foreign", False),
+        ("_index._agents.a.wild", "TXT", "foreign", False),
+    ],
     "example.com": [("_index._agents", "SVCB", "svcb", True)],
-    "txt.example.com": [],
+    "txt.example.com": [("_index._agents.txt", "TXT", "txt-index", True)],
 }
 
 
@@ -197,7 +201,7 @@ MISBEHAVING: dict[str, tuple[Reply, str, int]] = {
     "forty strings": (txt(*(AID[number : number + 1] for number in range(len(AID)))), "found", 1),
     "65 kB": (txt(*[b"x" * 255] * 250), "found", 0),
     "no UTF-8": (txt(b"v=aid2;u=\xff\xfe"), "found", 0),
-    "controls": (txt(AID + b";s=\x00\x1b[31m\r\n"), "found", 0),
+    "controls": (txt(AID + b";s=\x00\x1b[31m\r\n"), "found", 1),
     "a key twice": (txt(AID + b";p=a2a"), "found", 0),
     "two that may be used": (
         records(*(f'_agent.{HOST}. 300 IN TXT "v=aid2;u=https://{n}.example.com/;p=mcp"' for n in "ab")),
@@ -225,7 +229,9 @@ async def test_resolvers_that_misbehave(internet: Internet, reply: Reply, outcom
     assert step["detail"]
     from_dns = [one for one in told["endpoints"] if one["from"].startswith("aid")]
     assert len(from_dns) == endpoints
-    assert not any(ord(character) < 32 for text in texts(told) for character in text)
+    # What was published is told as it is, in JSON; everything else is fit to be read.
+    words = texts({**told, "dns": None})
+    assert not any(ord(character) < 32 for text in words for character in text)
 
 
 def texts(value: Any) -> list[str]:

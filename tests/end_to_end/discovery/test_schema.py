@@ -67,7 +67,9 @@ def broken(internet: Internet) -> None:
     """Something wrong with everything."""
     publish_everything(internet, HOST)
     internet.publish(HOST, MANIFEST, {**manifest(HOST), "routes": [1, None, {"method": "POST"}], "discovery": 5})
-    internet.publish(HOST, "/.well-known/agent-card.json", {"name": "x", "supportedInterfaces": [{"url": "http://"}]})
+    internet.publish(
+        HOST, "/.well-known/agent-card.json", {"name": "x", "supportedInterfaces": [{"url": "http://"}]}
+    )
     internet.publish(HOST, "/.well-known/ard.json", b'{"specVersion": "9.0", "entries": {}}')
     internet.publish(HOST, "/.well-known/ai-catalog.json", b"[" * 100_000)
     internet.publish(HOST, "/.well-known/api-catalog", b"<html>", media_type="text/html")

@@ -13,14 +13,19 @@ import pytest
 from proxy.discovery.dnsvalues import Svcb
 from tests.engine.discovery.documents import (
     AGENT_TYPE,
+    AID_AT,
+    APIS_AT,
     ARD_AT,
     CARD_AT,
     CATALOG_AT,
     CATALOG_TYPE,
     HTML,
+    MANIFEST_AT,
     MCP_CARD_AT,
     MCP_TYPE,
+    OLD_CARD_AT,
     SITE,
+    SKILLS_AT,
     agent_card,
     catalog,
     digest,
@@ -37,6 +42,10 @@ OPENAPI_TYPE = "application/openapi+json"
 REGISTRY_TYPE = "application/ai-registry+json"
 CENTRAL = "https://registry.modelcontextprotocol.io/v0.1/servers"
 SKIPPED = "skipped"
+MEMBERS = (
+    *("name", "url", "entries", "specVersion", "supportedInterfaces", "securitySchemes", "remotes", "servers"),
+    *("linkset", "skills", "$schema", "v", "u", "uri", "p", "profileId", "site", "routes", "discovery"),
+)
 
 
 def card_at(n: Neighbourhood, name: str) -> dict[str, object]:
@@ -454,6 +463,25 @@ class TestNesting:
         assert (agents(answer) == {"innermost"}) is is_reached
         assert any("deeper than 4" in detail for detail in remarks(answer)) is not is_reached
 
+    @pytest.mark.parametrize(
+        "members",
+        [{"data": {"entries": 7}}, {"data": []}, {"data": "x"}, {"data": {"specVersion": "2.0", "entries": []}}],
+        ids=["entries no list", "list", "text", "later version"],
+    )
+    async def test_what_is_held_and_is_no_catalog(self, members: dict[str, object]) -> None:
+        n = neighbourhood()
+        listed = {"identifier": "urn:air:example.com:more", "type": CATALOG_TYPE, **members}
+        n.publish(CATALOG_AT, catalog(listed, card_at(n, "shop")))
+        assert agents(await n.discover()) == {"shop"}
+
+    async def test_a_held_catalog_that_is_not_the_digested_one(self) -> None:
+        n = neighbourhood()
+        listed = {"identifier": "urn:air:example.com:more", "type": CATALOG_TYPE, "digest": digest(b"other")}
+        n.publish(CATALOG_AT, catalog({**listed, "data": catalog(card_at(n, "inner"))}, card_at(n, "shop")))
+        answer = await n.discover()
+        assert agents(answer) == {"shop"}
+        assert "CAT-9" in rules(answer, CATALOG_AT)
+
     async def test_sixteen_catalogs(self) -> None:
         n = neighbourhood()
         n.publish(CATALOG_AT, catalog(*(nested(f"c{number}", f"/c/{number}") for number in range(40))))
@@ -558,6 +586,23 @@ class TestDigests:
         n.publish(MCP_CARD_AT, server_card())
         n.publish(CATALOG_AT, catalog(entry("tools", f"{SITE}/tools", MCP_TYPE, digest=digest(b"other"))))
         assert {one[1] for one in (await n.discover()).endpoints} == {f"{SITE}/mcp"}
+
+    @pytest.mark.parametrize(
+        ("kind", "data", "endpoints"),
+        [
+            (LINKSET_TYPE, linkset(f"{SITE}/openapi.json"), {f"{SITE}/openapi.json"}),
+            (MCP_TYPE, server_card(), {f"{SITE}/mcp"}),
+            (AGENT_TYPE, {"x": 1}, set()),
+            (MCP_TYPE, [], set()),
+        ],
+        ids=["linkset", "server card", "no card", "list"],
+    )
+    async def test_of_data_without_one(self, kind: str, data: object, endpoints: set[str]) -> None:
+        n = neighbourhood()
+        n.publish(CATALOG_AT, catalog({"identifier": "urn:air:example.com:x", "type": kind, "data": data}))
+        answer = await n.discover()
+        assert {one[1] for one in answer.endpoints} == endpoints
+        assert bool(remarks(answer, "wrong-kind")) is not bool(endpoints)
 
     @pytest.mark.parametrize("is_right", [True, False])
     async def test_of_data(self, is_right: bool) -> None:
@@ -769,3 +814,48 @@ class TestLinks:
         n.dns.txt("_index._agents.example.com", "registry=https://example.com/deep/.well-known/api-catalog")
         n.publish("/deep/.well-known/api-catalog", linkset(f"{SITE}/openapi.json"))
         assert ("openapi", f"{SITE}/openapi.json", "api-catalog", "origin-tls") in (await n.discover()).endpoints
+
+
+PLACES = {
+    "ard": ARD_AT,
+    "catalog": CATALOG_AT,
+    "card": CARD_AT,
+    "old card": OLD_CARD_AT,
+    "server card": MCP_CARD_AT,
+    "linkset": APIS_AT,
+    "skills": SKILLS_AT,
+    "aid": AID_AT,
+    "manifest": MANIFEST_AT,
+    "page": "/",
+}
+SHAPES = {
+    "not UTF-8": b"\xff\xfe\x00{",
+    "a mark alone": b"\xef\xbb\xbf",
+    "cut short": b'{"entries":[{"identifier":"x"',
+    "deep": b'{"entries":' + b"[" * 10_000 + b"]" * 10_000 + b"}",
+    "deep objects": b'{"name":' * 5_000 + b"1" + b"}" * 5_000,
+    "long numbers": b'{"entries":[' + b"9" * 100_000 + b'],"name":1e999}',
+    "not a number": b'{"entries":[NaN,Infinity],"name":NaN}',
+    "names twice": b'{"entries":[],"entries":7,"name":"a","name":null,"url":"x","url":[]}',
+    "nulls": dict.fromkeys(MEMBERS),
+    "numbers": dict.fromkeys(MEMBERS, 7),
+    "empty lists": {name: [] for name in MEMBERS},
+    "lists of everything": {name: [None, 7, "x", [], {}, [[]], {"url": {}}] for name in MEMBERS},
+    "empty objects": {name: {} for name in MEMBERS},
+    "texts": dict.fromkeys(MEMBERS, "\u0000\u202e\ud800 ://%zz"),
+    "markup": dict.fromkeys(MEMBERS, "<script>alert(1)</script>"),
+}
+
+
+class TestBadInput:
+    """Whatever lies at a place: there is an answer, and it is a clean one."""
+
+    @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+    @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+    async def test_there_is_an_answer(self, place: str, shape: object) -> None:
+        n = neighbourhood()
+        n.publish(place, shape)
+        answer = await n.discover()
+        assert answer["outcome"] in ("found", "not-found")
+        assert n.engine.origin.leaked == []
+        assert all(step["detail"].isprintable() for step in answer["steps"])

@@ -1,4 +1,4 @@
-"""The DNS round of a discovery: what each answer makes of the records, and of what is read afterwards (§0.3, §10)."""
+"""The DNS round of a discovery: what each answer makes of the records, and of what is read then (§0.3, §10)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,6 @@ def told(found: Described) -> list[tuple[str, bool, str | None]]:
         (record["kind"], record["accepted"], record["reason"] and record["reason"].partition(":")[0])
         for record in found["dns"]["records"]
     ]
-
-
-def steps(found: Described) -> list[tuple[str, str]]:
-    """The DNS steps and how they ended, but for the probe."""
-    return [(step["step"], step["outcome"]) for step in found["steps"] if step["step"].startswith("dns-")]
 
 
 def serving() -> Neighbourhood:
@@ -130,7 +125,6 @@ class TestAgentTxt:
     async def test_the_first_round_is_asked_at_once(self) -> None:
         n = serving()
         n.dns.hang("*")
-        n = Neighbourhood(n.engine, n.dns, n.discoverer)
         task = n.start()
         await n.engine.settle()
         assert set(n.dns.asked) == {(AGENT, "TXT"), (CATALOG, "SVCB"), (INDEX, "SVCB"), (ENTRIES, "SVCB")}
@@ -196,6 +190,18 @@ class TestOutcomes:
         found = await n.discover()
         assert found.prepared.fresh_until == n.engine.clock() + 7
         assert found["dns"]["records"][0]["ttl"] == 7
+
+    async def test_what_is_known_already_is_asked_of_nobody(self) -> None:
+        n = serving()
+        n.dns.txt(AGENT, UAIX)
+        await n.discover()
+        found = await n.discover(level="L4")
+        assert (found.step("dns-txt")["outcome"], found.step("dns-txt")["detail"]) == (
+            "cached",
+            "1 of TXT (cached)",
+        )
+        assert (found.step("dns-svcb")["outcome"], found.step("dns-svcb")["bytes"]) == ("absent", 0)
+        assert found["overhead"]["dns_queries"] == 0
 
     async def test_an_empty_name_between_stops_nothing(self) -> None:
         n = serving()
