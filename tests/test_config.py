@@ -45,7 +45,7 @@ ADDED = """
 listen:   {max_header: 8190, idle_timeout: 75s}
 cache:    {fills_per_origin: 64, background_refreshes: 32, refresh_backoff: 5s}
 upstream: {idle_timeout: 4s, max_connections: 256}
-discovery: {anp: false, mdns: {isolated: false}}
+discovery: {anp: false, off_domain: false, issuer_slash: strict, mdns: {isolated: false}}
 """
 
 Write = Callable[[str], str]

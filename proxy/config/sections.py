@@ -191,11 +191,17 @@ class Mdns(Section):
 
 
 class Discovery(Section):
-    """Bounds of one discovery call. `anp` asks for ANP agent descriptions too."""
+    """Bounds of one discovery call, and what it may believe.
+
+    `anp` asks for ANP agent descriptions too; `off_domain` follows signed pointers out of the domain; with
+    `issuer_slash` pathless, an issuer without a path may differ from its metadata by the last slash.
+    """
 
     deadline: Timeout = 10.0
     concurrency: Count = 4
     anp: bool = False
+    off_domain: bool = False
+    issuer_slash: Literal["strict", "pathless"] = "strict"
     mdns: Mdns = Mdns()
 
 

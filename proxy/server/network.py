@@ -12,9 +12,10 @@ from proxy.config import Settings
 from proxy.http.messages import Realm
 from proxy.ports import Clock, Dns, LocalLink, Origin
 from proxy.server.opening import CannotOpen, opening
-from proxy.upstream.addresses import AddressPolicy, CheckedResolver
+from proxy.upstream.addresses import AddressPolicy, CheckedResolver, Lookup
 from proxy.upstream.dns.anchors import NO_ANCHORS, ROOT_ANCHORS, Anchors, BadAnchors, parse_anchors
 from proxy.upstream.dns.client import DnsClient
+from proxy.upstream.dns.hosts import HostsFile
 from proxy.upstream.dns.resolvers import (
     BadResolver,
     Resolver,
@@ -48,20 +49,31 @@ class Network:
 def open_network(settings: Settings, own: AddressPolicy, clock: Clock) -> Network:
     """The network under `settings`; `own` refuses this process's own ports. Raises CannotOpen."""
     dns = _dns(settings, clock)
-    lookup = dns.addresses if settings.dns.resolvers else None
+    lookup = _lookup(dns)
     limits = _limits(settings)
-    networks = tuple(ip_network(text) for text in settings.egress.allow_cidrs)
-    policies = {Realm.ANY: own, Realm.PUBLIC: PublicAddresses(own, networks)}
+    public = PublicAddresses(own, tuple(ip_network(text) for text in settings.egress.allow_cidrs))
     with opening(f"upstream.ca_file {settings.upstream.ca_file}"):
         open_origin = partial(_origin, limits, clock)
         realms: dict[Realm, Origin] = {
-            realm: open_origin(CheckedResolver(policy, lookup)) for realm, policy in policies.items()
+            # Clients may use names that only the system's own ways of looking up know, unless told otherwise.
+            Realm.ANY: open_origin(CheckedResolver(own, lookup if settings.dns.resolvers else None)),
+            Realm.PUBLIC: open_origin(CheckedResolver(public, lookup)),
         }
         mdns = settings.discovery.mdns
         link = LocalNetwork(ZeroconfLink(mdns.interfaces), own) if mdns.enabled else None
         if link is not None:
             realms[Realm.LOCAL] = open_origin(link.resolver())
     return Network(Origins(realms, settings.upstream.connect_to), dns, link)
+
+
+def _lookup(dns: DnsClient) -> Lookup:
+    """Addresses by the machine's own list, else by DNS, where each query counts for the call that needs it."""
+    hosts = HostsFile()
+
+    async def addresses(host: str) -> tuple[str, ...]:
+        return hosts.addresses(host) or await dns.addresses(host)
+
+    return addresses
 
 
 def _origin(limits: UpstreamLimits, clock: Clock, resolver: CheckedResolver) -> AiohttpOrigin:
