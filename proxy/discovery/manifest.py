@@ -7,7 +7,7 @@ verifies a signature; `raw` is the document as parsed, the bytes are what a sign
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -56,10 +56,10 @@ class ManifestRefused:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The other documents that a manifest names. The sitemap has a default, the others may be missing."""
+    """The other documents that a manifest names; None where it names none that may be fetched."""
 
     robots: Target | None
-    sitemap: Target
+    sitemap: Target | None
     llms: Target | None
     openapi: Target | None
     auth_metadata: Target | None
@@ -225,7 +225,7 @@ class _Reader:
         endpoints = self._object("json_endpoints")
         return Links(
             robots=links["robots"],
-            sitemap=links["sitemap"] or replace(self._site, path="/sitemap.xml", query=None),
+            sitemap=links["sitemap"],
             llms=links["llms"],
             openapi=links["openapi"],
             auth_metadata=links["auth_metadata"],

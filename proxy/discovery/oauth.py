@@ -30,6 +30,10 @@ _METADATA_PATH: Final = re.compile(
 _LONGEST_SHOWN: Final = 200
 
 
+IssuerSlash = Literal["strict", "pathless"]
+"""Whether an issuer without a path may differ from its metadata by the last slash (OA-11)."""
+
+
 class IdentifierReason(StrEnum):
     """Why a text is no usable identifier; the last five are `UrlReason`'s."""
 
@@ -57,6 +61,7 @@ class ProblemCode(StrEnum):
     ISSUER_MISMATCH = "issuer_mismatch"
     ISSUER_SLASH = "issuer_slash"
     RESOURCE_MISMATCH = "resource_mismatch"
+    METADATA_MISSING = "metadata_missing"
     METADATA_URL_MISMATCH = "metadata_url_mismatch"
     METADATA_URL_AS_ISSUER = "metadata_url_as_issuer"
     UNUSABLE_IDENTIFIER = "unusable_identifier"
@@ -120,7 +125,7 @@ def issuer_of_metadata_url(url: str) -> str | None:
     return None if match is None or path is None else f"{match[1]}{path[1]}{path[2]}"
 
 
-def check_issuer(requested: str, got: str, slash: Literal["strict", "pathless"] = "strict") -> Problem | None:
+def check_issuer(requested: str, got: str, slash: IssuerSlash = "strict") -> Problem | None:
     """None when metadata found for `requested` says `got` and both are identical (OA-11).
 
     `pathless` makes a warning of one trailing slash more or less on an issuer without a path.

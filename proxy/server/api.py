@@ -16,7 +16,7 @@ from proxy.caching.serving import VIA, CacheStatus
 from proxy.discovery.names import BadDomain, parse_domain
 from proxy.engine.discovery.discoverer import Discoverer
 from proxy.engine.discovery.results import Prepared, Question, question_of
-from proxy.engine.outcome import Complete, Outcome, Served
+from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
 from proxy.http.messages import ResponseHead
@@ -61,7 +61,7 @@ class Api:
         self._discoverer = discoverer
         self._clock = clock
 
-    async def answer(self, method: str, path: str, query: str, fields: Fields) -> Complete | Problem:
+    async def answer(self, method: str, path: str, query: str, fields: Fields) -> Complete | Refusal | Problem:
         """What the proxy itself has at `path`."""
         answering = self._at(path)
         if answering is None:
@@ -74,7 +74,7 @@ class Api:
             return Problem(Slug.BAD_REQUEST, "Only GET and HEAD are answered here.", at_status=405)
         return await answering(_Asked(path, query, fields))
 
-    def _at(self, path: str) -> Callable[[_Asked], Awaitable[Complete | Problem]] | None:
+    def _at(self, path: str) -> Callable[[_Asked], Awaitable[Complete | Refusal | Problem]] | None:
         if path.startswith(_DISCOVER):
             return self._discover
         return {"/": self._usage, "/openapi.json": self._openapi}.get(path)
@@ -85,7 +85,7 @@ class Api:
     async def _openapi(self, _: _Asked) -> Complete:
         return self._own(_openapi_body(), _JSON, "max-age=300")
 
-    async def _discover(self, asked: _Asked) -> Complete | Problem:
+    async def _discover(self, asked: _Asked) -> Complete | Refusal | Problem:
         started = perf_counter()
         try:
             question = self._question(asked)
@@ -99,12 +99,26 @@ class Api:
             status = CacheStatus(hit=True, ttl=self._left(prepared))
         milliseconds = (perf_counter() - started) * 1000
         if prepared.problem is not None:
-            return _timed(prepared.problem, milliseconds)
+            return self._refused(_timed(prepared.problem, milliseconds), status)
         return self._described(asked, prepared, status, milliseconds)
+
+    def _refused(self, problem: Problem, status: CacheStatus) -> Refusal:
+        """Nothing found is an answer like another: it is counted by how it came about."""
+        served = Served.FRESH if status.hit else Served.MISS
+        outcome = Outcome(
+            served,
+            problem.status,
+            document_class=_DISCOVERY_CLASS,
+            cache_status=status.serialise(),
+            ttl=status.ttl,
+            detail=problem.slug,
+        )
+        return Refusal(problem, outcome)
 
     def _question(self, asked: _Asked) -> Question:
         """Raises BadDomain."""
         domain = parse_domain(asked.path.removeprefix(_DISCOVER), isolated=self._discoverer.is_isolated)
+        self._discoverer.check(domain)
         if not asked.query:
             return question_of(domain, None, None)
         given = parse_qs(asked.query)

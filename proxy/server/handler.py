@@ -122,6 +122,8 @@ class _Exchange:
                 return await self._tunnel(host, port)
             case ToApi(path, query):
                 answer = await self._front.api.answer(http.method, path, query, incoming.fields)
+                if isinstance(answer, Refusal):
+                    return self.fail(answer.problem, answer.outcome)
                 return self.fail(answer) if isinstance(answer, Problem) else self._complete(answer)
             case Unroutable(form, problem):
                 self._entry = replace(self._entry, form=form)

@@ -47,6 +47,7 @@ def read_once(settings: Settings, target: Target, document_class: DocumentClass)
 
 async def _discover(settings: Settings, question: Question) -> JsonObject:
     async with _engine(settings) as engine:
+        engine.discoverer.check(question.domain)
         started = perf_counter()
         prepared = await engine.discoverer.discover(question)
         milliseconds = (perf_counter() - started) * 1000

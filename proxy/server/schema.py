@@ -23,7 +23,7 @@ _NUMBER: Final[Schema] = {"type": "number", "minimum": 0}
 _OBJECT: Final[Schema] = {"type": "object"}
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _SHA256_OR_NULL: Final[Schema] = {"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"}
-_TRUST: Final = ("verified", "stale-trust", "origin-tls", "dns-secure", "unverified-local", "hint", "rejected")
+_TRUST: Final = ("verified", "stale-trust", "origin-tls", "unverified-local", "hint", "rejected")
 OUTCOMES: Final = ("found", "not-found", "gone", "moved", "unavailable", "refused")
 
 
@@ -57,7 +57,12 @@ _DNS_RECORD: Final = _object(
     }
 )
 _PKA: Final = _object(
-    {"verdict": _one_of("verified", "failed", "unverifiable"), "reason": _TEXT_OR_NULL, "checked_at": _TIME}
+    {
+        "verdict": _one_of("verified", "failed", "unverifiable"),
+        "reason": _TEXT_OR_NULL,
+        "checked_at": _TIME,
+        "domain_bound": _FLAG,
+    }
 )
 
 DISCOVERY: Final[Schema] = _object(

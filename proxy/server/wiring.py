@@ -132,6 +132,8 @@ def discovery_settings(settings: Settings) -> DiscoverySettings:
         anp=discovery.anp,
         isolated=discovery.mdns.isolated,
         requires_dnssec=settings.dns.dnssec == "require",
+        off_domain=discovery.off_domain,
+        issuer_slash=discovery.issuer_slash,
     )
 
 

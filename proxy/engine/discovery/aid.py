@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from proxy.discovery.aid import choose_aid, parse_aid_document
-from proxy.discovery.aidrecord import AidError, AidRecord, Proto
+from proxy.discovery.aidrecord import AidCode, AidError, AidRecord, Proto
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.dnsvalues import Security
 from proxy.discovery.findings import Finding
-from proxy.engine.discovery.call import Call
+from proxy.discovery.pka import PkaReason
+from proxy.engine.discovery.call import Call, at
 from proxy.engine.discovery.cards import Leads
 from proxy.engine.discovery.proof import prove
 from proxy.engine.discovery.records import DnsFacts
@@ -18,6 +19,11 @@ from proxy.http.targets import Target
 from proxy.ports import Origin
 
 _STEP: Final = "aid"
+_HINT: Final = "hint"
+_REFUSALS: Final[Mapping[PkaReason | None, str]] = {
+    PkaReason.LEGACY_KEY: "The key of an aid1 record has another proof, which is not asked for here.",
+    PkaReason.UNAVAILABLE: "The endpoint could not be asked to prove that it holds the key of the record.",
+}
 
 
 class AidSource:
@@ -33,19 +39,21 @@ class AidSource:
 
     async def by_record(self) -> None:
         """What DNS says: of AID, and the agents that the index names."""
-        record, trust = self._facts.agent.aid, _trust(self._facts.security)
-        if isinstance(record, AidRecord) and not await self._add(record, record.version.value, trust):
-            self._facts.refuse_aid("ERR_SECURITY: The endpoint did not prove to hold the key of the record.")
-        for pointer, security in self._facts.agents:
-            url = f"https://{pointer.target}:{pointer.port or 443}/"
-            self._call.add_endpoint(pointer.protocol or "unknown", url, "svcb", _trust(security))
+        record = self._facts.agent.aid
+        if isinstance(record, AidRecord):
+            refusal = await self._add(record, record.version.value, _HINT)
+            if refusal is not None:
+                self._facts.refuse_aid(f"{AidCode.ERR_SECURITY.name}: {refusal}")
+        for pointer in self._facts.agents:
+            target = Target("https", pointer.target, pointer.port or 443, "/", None)
+            self._call.add_endpoint(pointer.protocol or "unknown", target.uri, "svcb", _HINT)
 
     async def by_document(self) -> None:
         """The last probe, and only where DNS had no record or no answer (AID-9)."""
         said = self._facts.agent.aid
         if isinstance(said, AidRecord) or not said.allows_document:
             return
-        target = Target("https", self._call.domain, 443, "/.well-known/agent", None)
+        target = at(self._call.domain, "/.well-known/agent")
         reading = await self._call.read(_STEP, target, DocumentClass.AID)
         if not reading.is_found:
             self._call.add_document(reading)
@@ -58,15 +66,15 @@ class AidSource:
         self._call.add_document(reading)
         await self._add(record, "aid-well-known", "origin-tls")
 
-    async def _add(self, record: AidRecord, source: str, trust: str) -> bool:
-        """List the endpoint of a record, unless it has a key and does not prove to hold it (AID-21)."""
+    async def _add(self, record: AidRecord, source: str, trust: str) -> str | None:
+        """List the endpoint of a record; why not, where it has a key and does not prove to hold it (AID-21)."""
         if record.target is None:
             detail = f"{record.proto} endpoints are for a person on the machine to decide on."
             self._call.steps.note(_STEP, record.proto.value, StepOutcome.SKIPPED, detail)
-            return True
+            return None
         proof = await prove(self._call, record, self._origin, self._agent)
         if proof is not None and not proof.holds:
-            return False
+            return _REFUSALS.get(proof.verdict.reason, "The endpoint did not prove to hold the key of the record.")
         self._call.add_endpoint(
             record.proto.value, record.uri, source, trust, None if proof is None else proof.told()
         )
@@ -75,9 +83,4 @@ class AidSource:
             self._leads.resources.setdefault(record.uri, metadata_url)
         if record.proto is Proto.MCP:
             self.mcp_endpoint = record.target
-        return True
-
-
-def _trust(security: Security) -> str:
-    """How far a record is to be trusted."""
-    return "dns-secure" if security is Security.SECURE else "hint"
+        return None

@@ -56,5 +56,13 @@ def add_linkset(call: Call, reading: Reading) -> Linkset:
     call.add_document(reading, lint_linkset(reading.body, call.clock()))
     for link in linkset.links:
         if link.rel == "service-desc" and link.target is not None:
-            call.add_endpoint("openapi", link.target.uri, _STEP, "hint" if link.is_claim else "origin-tls")
+            trust = "hint" if link.is_claim else "origin-tls"
+            call.add_endpoint(description_protocol(link.type), link.target.uri, _STEP, trust)
     return linkset
+
+
+def description_protocol(media_type: str | None) -> str:
+    """What a `service-desc` link leads to: an OpenAPI description, unless its type says another (RFC 8631)."""
+    essence = (media_type or "").partition(";")[0].strip().lower()
+    is_openapi = not essence or "openapi" in essence or essence.endswith(("json", "yaml"))
+    return "openapi" if is_openapi else "service-desc"

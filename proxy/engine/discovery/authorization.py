@@ -14,6 +14,7 @@ from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.oauth import (
     IdentifierRefused,
+    IssuerSlash,
     Problem,
     ProblemCode,
     check_issuer,
@@ -30,6 +31,7 @@ from proxy.discovery.oauthmetadata import (
 from proxy.discovery.urls import admit
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.reading import Reading, ReadOutcome
+from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.secrets import find_secret
 from proxy.lint.oauth import lint_authorization_server, lint_protected_resource
 
@@ -41,8 +43,9 @@ _RESOURCE: Final = "oauth-pr"
 
 @dataclass(slots=True)
 class Authorization:
-    """What was found out: the first usable server, and every problem on the way."""
+    """What was found out: the first usable server, and every problem on the way. `slash` as in `check_issuer`."""
 
+    slash: IssuerSlash = "strict"
     server: AuthorizationServer | None = None
     metadata_url: str | None = None
     problems: list[dict[str, object]] = field(default_factory=list)
@@ -62,22 +65,34 @@ class Authorization:
             "problems": self.problems,
         }
 
+    def miss(self, reading: Reading, who: str) -> None:
+        """Metadata is not where somebody said it is."""
+        detail = f"{who}, and there is none: {reading.reason}."
+        self.note((Problem(ProblemCode.METADATA_MISSING, "OA-2", detail),), reading.url)
+
     def note(self, problems: Iterable[Problem], url: str | None) -> None:
         """Problems of the metadata at `url`."""
         self.problems += [{"code": one.code.value, "url": url, "detail": one.detail} for one in problems]
 
 
 async def find_authorization(
-    call: Call, metadata_urls: Sequence[str], resources: Sequence[tuple[str, str | None]]
+    call: Call,
+    metadata_urls: Sequence[str],
+    resources: Sequence[tuple[str, str | None]],
+    slash: IssuerSlash = "strict",
 ) -> Authorization:
     """The authorization server by the `metadata_urls` that documents name, else by the `resources` themselves.
 
-    A resource is an endpoint's identifier as published, with the metadata URL that its 401 named, if any.
+    A resource is an endpoint's identifier as published, with the metadata URL that its 401 named, if any; `slash`
+    is as in `check_issuer`.
     """
-    found = Authorization()
+    found = Authorization(slash)
     for url in dict.fromkeys(metadata_urls):
         if await _by_metadata_url(call, found, url):
             return found
+    if len(resources) > _MOST_RESOURCES:
+        detail = f"Of {len(resources)} endpoints {_MOST_RESOURCES} are looked up."
+        call.steps.note(_RESOURCE, resources[_MOST_RESOURCES][0], StepOutcome.SKIPPED, detail)
     for resource, named in dict(resources[:_MOST_RESOURCES]).items():
         if await _by_resource(call, found, resource, named):
             return found
@@ -88,6 +103,7 @@ async def _by_metadata_url(call: Call, found: Authorization, url: str) -> bool:
     reading = await _read(call, _SERVER, url, DocumentClass.OAUTH_AS)
     server = _server(call, found, reading)
     if server is None:
+        found.miss(reading, "A document names this URL of metadata")
         return False
     problem = check_metadata_url(url, server.issuer)
     return _settle(found, server, url, problem)
@@ -101,6 +117,8 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
     for url in dict.fromkeys((*((named,) if named else ()), *derived)):
         reading = await _read(call, _RESOURCE, url, DocumentClass.OAUTH_PR)
         if not reading.is_found:
+            if url == named:
+                found.miss(reading, "The endpoint's 401 names this URL of metadata")
             continue
         parsed = parse_protected_resource(reading.body)
         assert not isinstance(parsed, NotADocument)  # the reading was let through by the same gate
@@ -110,7 +128,11 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
         if problem is not None:
             found.note((problem,), reading.url)
             continue
-        issuers = [server.issuer for server in parsed.authorization_servers[:_MOST_ISSUERS]]
+        issuers = [server.issuer for server in parsed.authorization_servers]
+        if len(issuers) > _MOST_ISSUERS:
+            detail = f"Of {len(issuers)} issuers {_MOST_ISSUERS} are looked up."
+            call.steps.note(_SERVER, issuers[_MOST_ISSUERS], StepOutcome.SKIPPED, detail)
+        issuers = issuers[:_MOST_ISSUERS]
         return await _by_issuers(call, found, issuers)
     return False
 
@@ -124,7 +146,7 @@ async def _by_issuers(call: Call, found: Authorization, issuers: Sequence[str]) 
             if reading.outcome is ReadOutcome.FAILED and reading.status != 502:
                 break  # OA-10: a server that fails is not a document that is missing
             server = _server(call, found, reading)
-            if server is not None and _settle(found, server, url, check_issuer(issuer, server.issuer)):
+            if server is not None and _settle(found, server, url, check_issuer(issuer, server.issuer, found.slash)):
                 return True
     return False
 
@@ -142,7 +164,8 @@ def _server(call: Call, found: Authorization, reading: Reading) -> Authorization
 def _settle(found: Authorization, server: AuthorizationServer, url: str, problem: Problem | None) -> bool:
     if problem is not None:
         found.note((problem,), url)
-        return False
+        if not problem.is_warning:
+            return False
     endpoint = server.token_endpoint
     secret = None if endpoint is None else find_secret(endpoint)
     if secret is not None:

@@ -30,10 +30,18 @@ from proxy.http.targets import Target
 from proxy.metering import Meter
 from proxy.ports import Clock
 
+REJECTED: Final = "rejected"
+# What may vouch for an endpoint.
+_FROM_BEST: Final = ("origin-tls", "unverified-local", "hint")
 _MOST_FINDINGS: Final = 50
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
 # A redirect that leads to no document says nothing of where the document is (OV-10).
 _MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
+
+
+def at(domain: str, path: str = "/") -> Target:
+    """A place at a domain: its landing page, unless `path` says another."""
+    return Target("https", domain, 443, path, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +112,8 @@ class Call:
     relocations: dict[str, dict[str, object]] = field(default_factory=dict)
     is_cut_short: bool = False
     """Whether the time was over before everything was read."""
+    has_failures: bool = False
+    """Whether some place could not be asked, so that nobody knows what is there."""
     _down: set[str] = field(default_factory=set)
     _reads: dict[tuple[str, DocumentClass], asyncio.Future[Reading]] = field(default_factory=dict)
 
@@ -169,6 +179,7 @@ class Call:
 
     def _note(self, reading: Reading) -> None:
         if reading.outcome is ReadOutcome.FAILED:
+            self.has_failures = True
             self.fresh_until = min(self.fresh_until, self.clock())
             if reading.reason in _DOWN and not reading.hops:
                 self._down.add(reading.asked.host)
@@ -197,9 +208,12 @@ class Call:
         trust: str = "origin-tls",
         document_class: str | None = None,
     ) -> None:
-        """List what was read, or that it is not there."""
+        """List what was read, or that it is not there. What was rejected once stays so."""
         name = document_class or reading.document_class.value
         url = reading.url
+        known = self.documents.get(url)
+        if known is not None and known.trust == REJECTED:
+            return
         if not reading.is_found:
             self.documents.setdefault(url, Document(name, url, False, reason=reading.reason))
             return
@@ -208,21 +222,31 @@ class Call:
             url,
             True,
             reading.media_type,
-            hashlib.sha256(reading.body).hexdigest(),
+            None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
             trust,
             tuple(findings),
         )
 
+    def add_located(self, target: Target, document_class: str) -> None:
+        """List what a catalog names and discovery does not read."""
+        url = shown(target)
+        self.documents.setdefault(url, Document(document_class, url, False, reason="not-read"))
+
     def add_endpoint(
         self, protocol: str, url: str, source: str, trust: str, proof: dict[str, object] | None = None
     ) -> None:
-        """List an endpoint; the first to name it is whom it came from."""
+        """List an endpoint. Of several that name it, it came from whom it is to be trusted most by."""
         secret = find_secret(url)
         if secret is not None:
             detail = f"The endpoint's URL holds a secret ({secret.category})."
             self.steps.note("endpoint", url.partition("?")[0], StepOutcome.REFUSED, detail)
             return
-        self.endpoints.setdefault((protocol, url), Endpoint(protocol, url, source, trust, proof))
+        known = self.endpoints.get((protocol, url))
+        named = Endpoint(protocol, url, source, trust, proof)
+        if known is not None:
+            best = min(known, named, key=lambda one: (_FROM_BEST.index(one.trust), one.source))
+            named = replace(best, proof=known.proof or proof)
+        self.endpoints[protocol, url] = named
 
 
 def step_end(reading: Reading) -> StepEnd:

@@ -22,7 +22,7 @@ from proxy.discovery.catalog import (
 )
 from proxy.discovery.catalogentries import Entry
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.digests import DataVerdict, matches
+from proxy.discovery.digests import DataVerdict, Digest, matches
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, gate
 from proxy.discovery.jsontext import parse_json
@@ -32,6 +32,7 @@ from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
 from proxy.engine.discovery.provenance import is_usable
 from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
+from proxy.engine.discovery.skills import find_skills
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
 from proxy.lint.catalogs import lint_catalog
@@ -39,7 +40,10 @@ from proxy.lint.catalogs import lint_catalog
 _MOST_DEPTH: Final = 4
 _MOST_CATALOGS: Final = 16
 _MOST_DOCUMENTS: Final = 32
+_MOST_LOCATED: Final = 64
 _STEP: Final = "catalog"
+_SKILLS_INDEX: Final = "application/agent-skills+json"
+_LOCATED: Final = {EntryKind.OPENAPI: "openapi", EntryKind.REGISTRY: "ard-registry"}
 _CLASSES: Final = {
     EntryKind.AGENT_CARD: DocumentClass.AGENT_CARD,
     EntryKind.MCP_SERVER_CARD: DocumentClass.MCP_SERVER_CARD,
@@ -55,8 +59,10 @@ class Expansion:
         self._leads = leads
         self._visited: set[str] = set()
         self._subjects: dict[str, tuple[Catalog, set[Target | None]]] = {}
+        self._digests: dict[Target, list[Digest]] = {}
         self._entries = 0
         self._documents = 0
+        self._located = 0
         self.kinds: set[EntryKind] = set()
         """What documents were found behind entries."""
 
@@ -99,6 +105,8 @@ class Expansion:
             if holder is catalog:
                 urls.add(entry.url)
                 admitted.append(entry)
+                if entry.url is not None and entry.digest is not None:
+                    self._digests.setdefault(entry.url, []).append(entry.digest)
             elif entry.url not in urls:
                 contested.append(entry.identifier[:100])
         self._entries += min(room, len(catalog.entries))
@@ -117,6 +125,9 @@ class Expansion:
         if entry.kind is EntryKind.CATALOG:
             return await self._nested(catalog, entry, depth)
         document_class = _CLASSES.get(entry.kind)
+        if entry.kind is EntryKind.SKILL and entry.type == _SKILLS_INDEX and entry.url is not None:
+            await find_skills(self._call, entry.url)
+            return None
         if document_class is None:
             self._note_other(entry)
             return None
@@ -156,8 +167,8 @@ class Expansion:
             self._add(entry, reading)
 
     def _is_as_listed(self, entry: Entry, reading: Reading) -> bool:
-        """Whether a document is the one that the digest of its entry is over (CAT-9), if there is a digest."""
-        if entry.digest is None or matches(entry.digest, reading.body):
+        """Whether a document is the one that every digest listed for its place is over (CAT-9)."""
+        if all(matches(digest, reading.body) for digest in self._digests.get(reading.asked, ())):
             return True
         finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
         self._call.add_document(reading, (finding,), trust="rejected")
@@ -193,10 +204,17 @@ class Expansion:
 
     def _note_other(self, entry: Entry) -> None:
         """What is located and not fetched."""
-        if entry.kind is EntryKind.OPENAPI and entry.url is not None:
-            self._call.add_endpoint("openapi", entry.url.uri, "ai-catalog", "hint")
-        elif entry.kind is EntryKind.REGISTRY and entry.url is not None:
-            self._call.add_endpoint("ard-registry", entry.url.uri, "ai-catalog", "hint")
+        if entry.url is None:
+            return
+        protocol = _LOCATED.get(entry.kind)
+        if protocol is not None:
+            self._call.add_endpoint(protocol, entry.url.uri, "ai-catalog", "hint")
+        elif self._located < _MOST_LOCATED:
+            self._located += 1
+            self._call.add_located(entry.url, entry.kind.value)
+        elif self._located == _MOST_LOCATED:
+            self._located += 1
+            self._skip(f"More than {_MOST_LOCATED} artifacts of other kinds are listed.")
 
 
 async def _is_as_digested(catalog: Catalog, entry: Entry) -> bool:

@@ -13,7 +13,7 @@ from proxy.capability.atoms import Atom
 from proxy.capability.ladders import UNKNOWN, Ladder, atoms_of
 
 # What a client shows by reading this answer, and what a claim alone may add to it.
-_READS: Final = frozenset({Atom.STATIC_GET, Atom.JSON_GET, Atom.LIVE_GET})
+_READS: Final = frozenset({Atom.STATIC_GET, Atom.JSON_GET, Atom.LIVE_GET, Atom.BROWSER_UI})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,11 @@ class Client:
     def is_static(self) -> bool:
         """Whether only static documents and GET routes are of use to it (U-D4: L0 to L2)."""
         return self.level is not None and Atom.JSON_POST not in self.claimed
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether a route that is no read is of no use to it; a browser can be shown the form instead (U-D4)."""
+        return self.is_static and Atom.BROWSER_UI not in self.claimed
 
     @property
     def may_authorise(self) -> bool:

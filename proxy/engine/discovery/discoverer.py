@@ -12,16 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.discovery.aidrecord import AidRecord
 from proxy.discovery.dnsvalues import Security
-from proxy.discovery.names import is_local
+from proxy.discovery.names import BadDomain, is_local
+from proxy.discovery.oauth import IssuerSlash
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.client import client_of
-from proxy.engine.discovery.description import Discovered, costing_nothing, members, prepared
+from proxy.engine.discovery.description import Discovered, members
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.locallink import find_local
+from proxy.engine.discovery.preparation import costing_nothing, prepared
 from proxy.engine.discovery.reader import Reader
-from proxy.engine.discovery.records import DnsRound
+from proxy.engine.discovery.records import DnsRound, DnsTrust
 from proxy.engine.discovery.results import Prepared, Question, Results
 from proxy.engine.discovery.sources import Reach, Sources
 from proxy.engine.discovery.steps import StepOutcome, Steps
@@ -32,13 +33,15 @@ from proxy.ports import Dns, LocalLink, Origin
 
 # What DNS may take of the time for a call; documents have places of their own.
 _DNS_SHARE: Final = 0.25
+_DNS_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySettings:
     """Bounds of a call: seconds, and fetches at once. `agent` is the User-Agent of its requests.
 
-    `isolated`: there is no public DNS. `requires_dnssec`: without signatures nothing is followed.
+    `isolated`: there is no public DNS. `requires_dnssec`: only signed answers are believed. `off_domain`: and then
+    also where they lead out of the domain. `issuer_slash` as in `oauth.check_issuer`.
     """
 
     deadline: float = 10.0
@@ -48,6 +51,8 @@ class DiscoverySettings:
     anp: bool = False
     isolated: bool = False
     requires_dnssec: bool = False
+    off_domain: bool = False
+    issuer_slash: IssuerSlash = "strict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,9 @@ class Discoverer:
             world.gateway, state.rules, state.generations, state.clock, settings.agent, settings.negative_ttl
         )
         self._landing = Landing(self._reader, state.generations, state.clock, settings.negative_ttl)
-        self._dns = DnsRound(world.dns, secrets.token_bytes(16), settings.deadline * _DNS_SHARE)
+        trust = DnsTrust(settings.off_domain, settings.requires_dnssec)
+        patience = min(settings.deadline * _DNS_SHARE, _DNS_SECONDS)
+        self._dns = DnsRound(world.dns, secrets.token_bytes(16), patience, trust)
         self._results = Results(state.generations, state.clock)
         self._under_way: dict[tuple[Question, int], asyncio.Task[_Found]] = {}
 
@@ -89,10 +96,12 @@ class Discoverer:
         """Whether single labels may name hosts of the local link."""
         return self._settings.isolated
 
-    @property
-    def hears_local_names(self) -> bool:
-        """Whether names in `.local` can be asked about."""
-        return self._world.link is not None
+    def check(self, domain: str) -> None:
+        """Raises BadDomain for a canonical name that cannot be asked about where this runs (MD-1)."""
+        if is_local(domain) and self._world.link is None:
+            raise BadDomain("Names in .local are heard on the local link only: set discovery.mdns.enabled.")
+        if self._settings.isolated and "." in domain and not is_local(domain):
+            raise BadDomain("There is no public DNS here (discovery.mdns.isolated): give a name of the local link.")
 
     def warm(self, question: Question) -> Prepared | None:
         """The answer that is ready; None when it has to be found out."""
@@ -149,11 +158,7 @@ class Discoverer:
 
     async def _gather(self, discovered: Discovered) -> None:
         call, link = discovered.call, self._world.link
-        if is_local(call.domain) or self._settings.isolated:
-            if link is None:
-                detail = "Names in .local are heard on the local link only (discovery.mdns.enabled)."
-                call.steps.note("mdns", call.domain, StepOutcome.SKIPPED, detail)
-                return
+        if link is not None and (is_local(call.domain) or "." not in call.domain):
             discovered.found = await find_local(call, link)
             return
         facts = discovered.dns = await self._dns.run(call)
@@ -162,7 +167,6 @@ class Discoverer:
             detail = f"DNSSEC is required (dns.dnssec) and the answer is {facts.security}."
             call.steps.note("dnssec", call.domain, StepOutcome.REFUSED, detail)
             return
-        if isinstance(facts.agent.aid, AidRecord):
-            discovered.coexisting.append(facts.agent.aid.version.value)
-        reach = Reach(self._landing, self._world.origin, self._settings.agent, self._settings.anp)
+        settings = self._settings
+        reach = Reach(self._landing, self._world.origin, settings.agent, settings.anp, settings.issuer_slash)
         await Sources(discovered, facts, reach).gather()

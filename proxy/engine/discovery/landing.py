@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from proxy.caching.directives import parse_response_directives
+from proxy.caching.freshness import Exchange, born, freshness_lifetime
+from proxy.caching.vary import parse_vary
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
@@ -64,18 +66,17 @@ class Landing:
         return reading
 
     def _timed(self, reading: Reading, fields: Fields) -> Reading:
-        lifetime = self._negative_ttl if "link" not in reading.fields else _lifetime(fields)
+        """Until when the Link field holds; without one it is a negative answer."""
+        now = self._clock()
+        if "link" not in reading.fields:
+            return replace(reading, fresh_until=now + self._negative_ttl)
+        directives = parse_response_directives(fields)
+        if directives.no_store or directives.private or directives.no_cache or parse_vary(fields) is None:
+            return replace(reading, fresh_until=now)
+        lifetime = freshness_lifetime(200, fields, directives, now, _SILENT_SECONDS)
+        until = born(fields, Exchange(now, now)) + lifetime.seconds
         # Where the page is may change before the page does.
-        lifetime = min(lifetime, self._negative_ttl) if reading.hops else lifetime
-        return replace(reading, fresh_until=self._clock() + lifetime)
-
-
-def _lifetime(fields: Fields) -> float:
-    directives = parse_response_directives(fields)
-    if directives.no_store or directives.private or directives.no_cache:
-        return 0.0
-    explicit = directives.max_age if directives.s_maxage is None else directives.s_maxage
-    return _SILENT_SECONDS if explicit is None else explicit
+        return replace(reading, fresh_until=min(until, now + self._negative_ttl) if reading.hops else until)
 
 
 def _conditions(fields: Fields) -> tuple[tuple[str, str], ...]:

@@ -37,6 +37,8 @@ async def find_local(call: Call, link: LocalLink) -> FoundManifest | None:
     """The manifest of the call's host on the local link; its agents become endpoints of the call."""
     name = call.domain if is_local(call.domain) else call.domain + LOCAL_SUFFIX
     heard = await call.steps.take("mdns", name, lambda: _browse(call, link), lambda heard: _step_end(heard, name))
+    if heard.problem is not None and not heard.agents:
+        call.has_failures = True
     found: FoundManifest | None = None
     for agent in heard.agents:
         if agent.host != name:

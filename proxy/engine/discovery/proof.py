@@ -58,6 +58,7 @@ class Proof:
             "verdict": self.verdict.state.value,
             "reason": None if reason is None else reason.value,
             "checked_at": timestamp(self.checked_at),
+            "domain_bound": self.verdict.is_domain_bound,
         }
 
 

@@ -18,7 +18,7 @@ from proxy.discovery.gate import NotADocument, gate
 from proxy.discovery.names import is_local, same_site
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.urls import UrlReason, UrlRefused, checked
-from proxy.engine.discovery.reading import CENTRAL, CENTRAL_DETAIL, PLAINLY, Manner, Reading, ReadOutcome
+from proxy.engine.discovery.reading import CENTRAL, CENTRAL_DETAIL, PLAINLY, Judge, Manner, Reading, ReadOutcome
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.settings import Rules
@@ -57,6 +57,10 @@ class _Remembered:
     generation: int
 
 
+# What was looked for: where, of which class, and by which further check.
+_Key = tuple[str, DocumentClass, Judge | None]
+
+
 class Reader:
     """Reads documents through the gateway, as itself: with no field of a client's."""
 
@@ -75,7 +79,7 @@ class Reader:
         self._clock = clock
         self._agent = agent
         self._negative_ttl = negative_ttl
-        self._negative: OrderedDict[tuple[str, DocumentClass], _Remembered] = OrderedDict()
+        self._negative: OrderedDict[_Key, _Remembered] = OrderedDict()
 
     async def read(self, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY) -> Reading:
         """The document at `target`, which should be of `document_class`."""
@@ -83,11 +87,12 @@ class Reader:
         refused = _out_of_reach(target, manner.realm)
         if refused is not None:
             return replace(start, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
-        remembered = self._recall(target, document_class)
+        key = (target.uri, document_class, manner.judge)
+        remembered = None if "cache-control" in manner.fields else self._recall(key)
         if remembered is not None:
             return remembered
         reading = await self._follow(start, manner)
-        return self._remembered(reading) if manner.method == "GET" else reading
+        return self._remembered(key, reading) if manner.method == "GET" else reading
 
     async def _follow(self, reading: Reading, manner: Manner) -> Reading:
         while True:
@@ -195,8 +200,7 @@ class Reader:
             )
         return replace(reading, outcome=ReadOutcome.FOUND, body=decoded)
 
-    def _recall(self, target: Target, document_class: DocumentClass) -> Reading | None:
-        key = (target.uri, document_class)
+    def _recall(self, key: _Key) -> Reading | None:
         known = self._negative.get(key)
         if known is None:
             return None
@@ -205,7 +209,7 @@ class Reader:
         del self._negative[key]
         return None
 
-    def _remembered(self, reading: Reading) -> Reading:
+    def _remembered(self, key: _Key, reading: Reading) -> Reading:
         """Keep in mind what the HTTP cache does not: that there is no such document. How long that holds is told.
 
         Nothing of an answer is kept but that it was not the document, so `no-store` says nothing about it.
@@ -215,7 +219,7 @@ class Reader:
             return reading
         reading = replace(reading, fresh_until=now + self._negative_ttl)
         kept = replace(reading, cache="remembered")
-        self._negative[(reading.asked.uri, reading.document_class)] = _Remembered(kept, self._generations.latest)
+        self._negative[key] = _Remembered(kept, self._generations.latest)
         if len(self._negative) > _MAX_REMEMBERED:
             self._negative.popitem(last=False)
         return reading

@@ -7,31 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Security
-from proxy.discovery.indextxt import IndexText, read_index_txt
+from proxy.discovery.indextxt import read_index_txt
 from proxy.discovery.svcb import MAX_ALIASES, Place, Pointer, PointerKind, PointerReason, pointers
-from proxy.discovery.txt import AgentTxt, TxtKind, TxtRecord, read_agent_txt
+from proxy.discovery.txt import AgentTxt, TxtKind, read_agent_txt
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.listing import listed_index, listed_pointer, listed_txt, listing_order
 from proxy.engine.discovery.steps import StepEnd, StepOutcome
-from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
 from proxy.ports import Dns
 
 _INDEX: Final = "_index._agents"
 _NAMES: Final = ("_catalog._agents", _INDEX, "_entries._agents")
 _MOST_AGENTS: Final = 8
+# U-T9, AID-8: longer TTLs than these are not relied on.
+_LONGEST_SECONDS: Final = 900.0
 _OUTCOMES: Final = {
     DnsOutcome.ANSWER: StepOutcome.FOUND,
     DnsOutcome.NODATA: StepOutcome.ABSENT,
     DnsOutcome.NXDOMAIN: StepOutcome.ABSENT,
     DnsOutcome.FAILURE: StepOutcome.FAILED,
 }
-_LISTED_KINDS: Final = frozenset({TxtKind.UAIX1, TxtKind.AID1, TxtKind.AID2})
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class DnsFacts:
     answer: DnsAnswer
     records: list[dict[str, object]] = field(default_factory=list)
     pointers: list[Pointer] = field(default_factory=list)
-    agents: list[tuple[Pointer, Security]] = field(default_factory=list)
+    agents: list[Pointer] = field(default_factory=list)
     links: list[Target] = field(default_factory=list)
 
     @property
@@ -61,7 +61,15 @@ class DnsFacts:
 
     def told(self) -> dict[str, object]:
         """DNS as the answer has it."""
-        return {"dnssec": self.security.value, "records": self.records}
+        return {"dnssec": self.security.value, "records": sorted(self.records, key=listing_order)}
+
+
+@dataclass(frozen=True, slots=True)
+class DnsTrust:
+    """What of DNS is believed: signed pointers also out of the domain, or nothing that is not signed."""
+
+    off_domain: bool = False
+    requires_dnssec: bool = False
 
 
 class DnsRound:
@@ -70,10 +78,11 @@ class DnsRound:
     `salt` makes the wildcard probe's label unguessable.
     """
 
-    def __init__(self, dns: Dns, salt: bytes, patience: float) -> None:
+    def __init__(self, dns: Dns, salt: bytes, patience: float, trust: DnsTrust) -> None:
         self._dns = dns
         self._salt = salt
         self._patience = patience
+        self._trust = trust
 
     async def run(self, call: Call) -> DnsFacts:
         """Everything DNS says of the call's domain in time: documents have places of their own (U-T7)."""
@@ -94,31 +103,34 @@ class DnsRound:
             await self._probe_wildcard(call, facts)
 
     async def _listed_records(self, call: Call, facts: DnsFacts) -> None:
-        listed = await asyncio.gather(*(self._pointers(call, f"{name}.{call.domain}") for name in _NAMES))
-        for found in listed:
-            for answer, pointer in found.pointers:
-                facts.records.append(_pointer_record(answer, pointer))
-                if pointer.accepted and pointer.alias is None:
-                    facts.pointers.append(pointer)
-            facts.links += found.links
-            facts.records += found.records
-        names = [name for found in listed for name in found.agents][:_MOST_AGENTS]
-        for followed in await asyncio.gather(*(self._agent(call, name) for name in names)):
-            for answer, pointer in followed:
-                facts.records.append(_pointer_record(answer, pointer))
-                if pointer.accepted and pointer.alias is None and pointer.kind is PointerKind.AGENT:
-                    facts.agents.append((pointer, answer.security))
+        """Each name's part as it arrives: a slow one costs only its own."""
+        await asyncio.gather(*(self._name_records(call, facts, f"{name}.{call.domain}") for name in _NAMES))
+
+    async def _name_records(self, call: Call, facts: DnsFacts, name: str) -> None:
+        found = await self._pointers(call, name)
+        facts.pointers += _listed(facts, found.pointers)
+        facts.links += found.links
+        facts.records += found.records
+        if len(found.agents) > _MOST_AGENTS:
+            detail = f"Of {len(found.agents)} agents in the index {_MOST_AGENTS} are looked up."
+            call.steps.note("dns-svcb", name, StepOutcome.SKIPPED, detail)
+        await asyncio.gather(*(self._agent(call, facts, agent) for agent in found.agents[:_MOST_AGENTS]))
 
     async def _ask(self, call: Call, step: str, name: str, record_type: str) -> DnsAnswer:
         answer = await call.steps.take(step, name, lambda: self._dns.resolve(name, record_type), _step_end)
-        call.expire_at(answer.expires)
+        call.expire_at(min(answer.expires, call.clock() + _LONGEST_SECONDS))
+        if answer.records and self._trust.requires_dnssec and answer.security is not Security.SECURE:
+            call.steps.note(
+                step, name, StepOutcome.REFUSED, f"DNSSEC is required, and the answer is {answer.security}."
+            )
+            return replace(answer, records=())
         return answer
 
     def _agent_facts(self, call: Call, answer: DnsAnswer) -> DnsFacts:
         secure = answer.security is Security.SECURE
         agent = read_agent_txt(answer.records, call.domain, secure=secure, now=call.clock())
         facts = DnsFacts(agent, answer)
-        facts.records += [_txt_record(answer, record) for record in agent.records]
+        facts.records += [listed_txt(answer, record) for record in agent.records]
         return facts
 
     async def _pointers(self, call: Call, name: str) -> _Listed:
@@ -133,7 +145,7 @@ class DnsRound:
 
     def _index(self, call: Call, answer: DnsAnswer) -> _Listed:
         texts = read_index_txt(answer.records, self._place(call, answer))
-        listed = _Listed(records=[_index_record(answer, text) for text in texts if text.pointer is None])
+        listed = _Listed(records=[listed_index(answer, text) for text in texts if text.pointer is None])
         listed.pointers = [(answer, text.pointer) for text in texts if text.pointer is not None]
         listed.agents = [agent.name for text in texts for agent in text.agents]
         listed.links = [text.link for text in texts if text.link is not None]
@@ -158,12 +170,13 @@ class DnsRound:
         return passed + found
 
     def _place(self, call: Call, answer: DnsAnswer) -> Place:
-        return Place(answer.name, call.domain, answer.security is Security.SECURE)
+        return Place(answer.name, call.domain, answer.security is Security.SECURE and self._trust.off_domain)
 
-    async def _agent(self, call: Call, name: str) -> list[tuple[DnsAnswer, Pointer]]:
+    async def _agent(self, call: Call, facts: DnsFacts, name: str) -> None:
         """The records of an agent that the index names: where it can be spoken to."""
         answer = await self._ask(call, "dns-svcb", f"{name}._agents.{call.domain}", "SVCB")
-        return await self._followed(call, answer)
+        followed = _listed(facts, await self._followed(call, answer))
+        facts.agents += [pointer for pointer in followed if pointer.kind is PointerKind.AGENT]
 
     async def _probe_wildcard(self, call: Call, facts: DnsFacts) -> None:
         """A label that nobody published: what it says as well comes from a wildcard (C-23)."""
@@ -185,6 +198,12 @@ class _Listed:
     records: list[dict[str, object]] = field(default_factory=list)
 
 
+def _listed(facts: DnsFacts, found: list[tuple[DnsAnswer, Pointer]]) -> list[Pointer]:
+    """Those that may be followed, all of them listed."""
+    facts.records += [listed_pointer(answer, pointer) for answer, pointer in found]
+    return [pointer for _, pointer in found if pointer.accepted and pointer.alias is None]
+
+
 def _endless(pointer: Pointer) -> Pointer:
     detail = f"The aliases go round in a circle, or there are more than {MAX_ALIASES} in a row."
     return replace(pointer, alias=None, reason=PointerReason.ALIAS_LOOP, detail=detail)
@@ -202,65 +221,9 @@ def _step_end(answer: DnsAnswer) -> StepEnd:
     outcome = _OUTCOMES[answer.outcome]
     if answer.outcome is DnsOutcome.FAILURE:
         return StepEnd(outcome, f"{answer.reason or 'failure'} from {answer.resolver}")
-    detail = f"{len(answer.records)} of {answer.type}" if answer.records else answer.outcome.value
-    if answer.cached:
-        return StepEnd(StepOutcome.CACHED if answer.records else outcome, f"{detail} (cached)")
-    return StepEnd(outcome, detail)
-
-
-def _record(
-    answer: DnsAnswer, kind: str, value: Mapping[str, object], reason: str | None, *, accepted: bool
-) -> dict[str, object]:
-    return {
-        "name": answer.name,
-        "type": answer.type,
-        "kind": kind,
-        "value": {name: _without_secret(text) for name, text in value.items()},
-        "ttl": answer.ttl,
-        "accepted": accepted,
-        "reason": reason,
-    }
-
-
-def _without_secret(text: object) -> object:
-    """What a record says, as it may be shown: of a URL with a secret in it only what stands before that."""
-    if not isinstance(text, str) or "://" not in text or find_secret(text) is None:
-        return text
-    plain = text.partition("?")[0].partition("#")[0]
-    return plain if find_secret(plain) is None else plain.partition("://")[0]
-
-
-def _txt_record(answer: DnsAnswer, record: TxtRecord) -> dict[str, object]:
-    kind = record.kind.value if record.kind in _LISTED_KINDS else "foreign"
-    value: Mapping[str, object] = record.value or {"text": record.text}
-    return _record(answer, kind, value, record.reason, accepted=record.accepted)
-
-
-def _index_record(answer: DnsAnswer, text: IndexText) -> dict[str, object]:
-    value: dict[str, object] = {"text": text.text}
-    if text.agents:
-        value = {"agents": [f"{agent.name}:{agent.protocol}" for agent in text.agents]}
-    elif text.link is not None:
-        value = {"url": text.link.uri}
-    reason = None if text.reason is None else f"{text.reason}: {text.detail}"
-    return _record(answer, "txt-index" if text.accepted else "foreign", value, reason, accepted=text.accepted)
-
-
-def _pointer_record(answer: DnsAnswer, pointer: Pointer) -> dict[str, object]:
-    value = dict(_pointer_value(pointer))
-    reason = None if pointer.reason is None else f"{pointer.reason}: {pointer.detail}"
-    kind = {"SVCB": "svcb", "HTTPS": "https"}.get(answer.type, "txt-index")
-    return _record(answer, kind, value, reason, accepted=pointer.accepted)
-
-
-def _pointer_value(pointer: Pointer) -> Iterator[tuple[str, object]]:
-    yield "target", pointer.target
-    yield "priority", pointer.priority
-    if pointer.port is not None:
-        yield "port", pointer.port
-    if pointer.alpn:
-        yield "alpn", list(pointer.alpn)
-    if pointer.url is not None:
-        yield "url", pointer.url.uri
-    if pointer.alias is not None:
-        yield "alias", pointer.alias
+    told = [f"{len(answer.records)} of {answer.type}" if answer.records else answer.outcome.value]
+    told += [f"at {answer.owner}"] if answer.owner != answer.name else []
+    told += [f"{answer.dropped} malformed"] if answer.dropped else []
+    told += [f"{answer.security}, by {answer.resolver}{' (cached)' if answer.cached else ''}"]
+    is_kept = answer.cached and bool(answer.records)
+    return StepEnd(StepOutcome.CACHED if is_kept else outcome, ", ".join(told))

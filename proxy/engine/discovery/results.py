@@ -6,6 +6,7 @@ Purge and invalidation end every answer: what they concern is not known here.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
@@ -88,7 +89,7 @@ class Results:
         """Keep an answer made of what was read since `generation`."""
         if question in self._kept:
             self._drop(question)
-        if generation != self._generations.latest or prepared.fresh_until <= self._clock():
+        if generation != self._generations.latest or not self._clock() < prepared.fresh_until < math.inf:
             return
         self._kept[question] = (prepared, generation)
         self._bytes += prepared.size

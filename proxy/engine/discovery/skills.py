@@ -9,6 +9,7 @@ from typing import Final
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import matches
 from proxy.discovery.findings import Finding
+from proxy.discovery.names import same_site
 from proxy.discovery.skills import Skill, SkillsIndex, parse_skills
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.reading import Manner, Reading
@@ -49,7 +50,8 @@ def _add(call: Call, skill: Skill, reading: Reading) -> bool:
         call.add_document(reading, document_class=_ARTIFACT)
     elif skill.digest is None:
         finding = Finding("SK-4", skill.path, "Without a digest the artifact cannot be verified.", is_warning=True)
-        call.add_document(reading, (finding,), document_class=_ARTIFACT)
+        trust = "origin-tls" if same_site(reading.target.host, call.domain) else "hint"
+        call.add_document(reading, (finding,), trust=trust, document_class=_ARTIFACT)
     elif matches(skill.digest, reading.body):
         call.add_document(reading, document_class=_ARTIFACT)
     else:

@@ -19,14 +19,16 @@ from proxy.discovery.manifest import Links
 from proxy.discovery.mcp import card_probes
 from proxy.discovery.mediatypes import EntryKind
 from proxy.discovery.names import same_site
+from proxy.discovery.oauth import IssuerSlash
 from proxy.discovery.robots import Robots, parse_robots
 from proxy.engine.discovery.aid import AidSource
 from proxy.engine.discovery.anp import find_descriptions
-from proxy.engine.discovery.apicatalogs import find_apis
+from proxy.engine.discovery.apicatalogs import description_protocol, find_apis
 from proxy.engine.discovery.authorization import find_authorization
+from proxy.engine.discovery.call import at
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
 from proxy.engine.discovery.catalogs import Expansion
-from proxy.engine.discovery.description import Discovered, site_root
+from proxy.engine.discovery.description import Discovered
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.manifests import find_manifest
 from proxy.engine.discovery.provenance import is_usable
@@ -54,6 +56,7 @@ class Reach:
     origin: Origin
     agent: str
     anp: bool
+    issuer_slash: IssuerSlash
 
 
 class Sources:
@@ -64,11 +67,10 @@ class Sources:
         self._call = discovered.call
         self._facts = facts
         self._reach = reach
-        self._root = site_root(self._call.domain)
+        self._root = at(self._call.domain)
         self._leads = Leads()
         self._expansion = Expansion(self._call, self._leads)
         self._aid = AidSource(self._call, facts, self._leads, reach.origin, reach.agent)
-        self._catalogs: list[Catalog | None] = []
         self._has_documents = False
         self._has_page = False
 
@@ -93,27 +95,28 @@ class Sources:
             self._landing_links(),
             self._aid.by_record(),
         )
-        self._catalogs += read
         self._has_documents = any(found) or any(read)
-        await self._lead_on(links, robots)
-        await self._expansion.expand(self._catalogs)
+        # LK-3: what the page itself announces goes before what lies at a place of its own.
+        catalogs = [*await self._lead_on(links, robots), *read]
+        await self._expansion.expand(catalogs)
         await self._rest()
 
     def _at(self, name: str) -> Target:
-        return Target("https", self._call.domain, 443, f"{_WELL_KNOWN}{name}", None)
+        return at(self._call.domain, f"{_WELL_KNOWN}{name}")
 
     async def _manifest_and_static(self) -> Robots | None:
         """The manifest, then what it says is there for clients that only read."""
         found = self._discovered.found = await find_manifest(self._call, self._facts)
         manifest = found.manifest
-        robots, llms = self._beside("/robots.txt"), self._beside("/llms.txt")
+        robots, llms = at(self._call.domain, "/robots.txt"), at(self._call.domain, "/llms.txt")
         if manifest is not None:
             robots, llms = manifest.links.robots or robots, manifest.links.llms or llms
             if not (self._discovered.client.is_static or manifest.is_downgraded):
                 self._lead_further(manifest.links)
         parsed, _ = await asyncio.gather(self._robots(robots), self._llms(llms))
         static = self._discovered.static
-        static["sitemap"] = None if manifest is None else manifest.links.sitemap.uri
+        named = None if manifest is None else manifest.links.sitemap
+        static["sitemap"] = None if named is None else named.uri
         if parsed is not None and parsed.sitemaps:
             static["sitemap"] = shown(parsed.sitemaps[0])
         return parsed
@@ -124,9 +127,6 @@ class Sources:
             self._call.add_endpoint("openapi", links.openapi.uri, "manifest", "origin-tls")
         if links.auth_metadata is not None:
             self._leads.metadata_urls.append(links.auth_metadata.uri)
-
-    def _beside(self, path: str) -> Target:
-        return Target("https", self._call.domain, 443, path, None)
 
     async def _robots(self, target: Target) -> Robots | None:
         reading = await self._call.read("robots", target, DocumentClass.ROBOTS)
@@ -178,19 +178,20 @@ class Sources:
         """Whether a page is the domain's, wherever redirects led: another's says nothing of its agents (LK-2)."""
         return same_site(reading.target.host, self._call.domain)
 
-    async def _lead_on(self, links: tuple[WebLink, ...], robots: Robots | None) -> None:
-        """What the landing page, robots.txt and the index in DNS lead to."""
+    async def _lead_on(self, links: tuple[WebLink, ...], robots: Robots | None) -> list[Catalog | None]:
+        """The catalogs that the page, robots.txt and the index in DNS lead to; API catalogs are read here."""
         targets = [(link.rel, link.target) for link in links if link.target is not None]
         targets += [("ard", target) for target in (robots.agentmaps if robots else ())]
         targets += [(_rel_of(link), link) for link in self._facts.links]
         catalogs = (self._expansion.read(rel, target) for rel, target in targets if rel in ("ard", "ai-catalog"))
         apis = (find_apis(self._call, target) for rel, target in targets if rel == "api-catalog")
         read, found = await asyncio.gather(_each(catalogs), _each(apis))
-        self._catalogs += read
         self._has_documents = self._has_documents or any(read) or any(found)
-        for rel, target in targets:
-            if rel == "service-desc":
-                self._call.add_endpoint("openapi", target.uri, "link", "origin-tls")
+        for link in links:
+            if link.rel == "service-desc" and link.target is not None:
+                protocol = description_protocol(link.type)
+                self._call.add_endpoint(protocol, link.target.uri, "link", "origin-tls")
+        return read
 
     async def _rest(self) -> None:
         """What depends on the documents found, or is asked for only where there are none."""
@@ -201,11 +202,14 @@ class Sources:
         if self._reach.anp:
             jobs.append(find_descriptions(self._call, self._at("agent-descriptions")))
         await asyncio.gather(*jobs)
+        known = self._aid.mcp_endpoint
         await self._aid.by_document()
+        if self._aid.mcp_endpoint != known:
+            await self._server_card()
         if self._discovered.client.may_authorise:
             leads = self._leads
             self._discovered.authorization = await find_authorization(
-                self._call, leads.metadata_urls, tuple(leads.resources.items())
+                self._call, leads.metadata_urls, tuple(leads.resources.items()), self._reach.issuer_slash
             )
 
     async def _server_card(self) -> None:
@@ -232,11 +236,10 @@ class Sources:
             self._found_markdown(reading)
             return
         if reading.media_type in _HTML_TYPES and not self._has_documents and self._is_own(reading):
-            await self._lead_on(parse_html_links(reading.body, reading.target), None)
-            await self._expansion.expand(self._catalogs)
+            await self._expansion.expand(await self._lead_on(parse_html_links(reading.body, reading.target), None))
         if self._discovered.static.get("llms") is None:
             path = await self._call.read(
-                "markdown", self._beside("/index.html.md"), DocumentClass.OTHER, Manner(judge=_is_markdown)
+                "markdown", at(self._call.domain, "/index.html.md"), DocumentClass.OTHER, Manner(judge=_is_markdown)
             )
             if path.is_found:
                 self._found_markdown(path)

@@ -224,7 +224,7 @@ class TestLinks:
         found = await described(manifest(robots="/r.txt", llms="/l.txt"))
         assert found["static"] == {
             "robots": None,
-            "sitemap": "https://example.com/sitemap.xml",
+            "sitemap": None,
             "llms": None,
             "markdown": None,
         }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.dnsvalues import DnsOutcome, Security, Svcb, Txt
+from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Security, Svcb, Txt
 from proxy.engine.discovery.discoverer import DiscoverySettings
 from tests.engine.discovery.documents import AID_AT, CATALOG_AT, MANIFEST_AT, MCP_CARD_AT, catalog, manifest
 from tests.simulators.discovery import Described, Neighbourhood, neighbourhood
@@ -28,16 +28,16 @@ Publishing = Callable[[DnsSimulator], object]
 
 
 def told(found: Described) -> list[tuple[str, bool, str | None]]:
-    """Each record: its kind, whether it is accepted, and the name of the reason."""
+    """Each record in the order told: its kind, whether it is accepted, and the name of the reason."""
     return [
         (record["kind"], record["accepted"], record["reason"] and record["reason"].partition(":")[0])
         for record in found["dns"]["records"]
     ]
 
 
-def serving() -> Neighbourhood:
+def serving(settings: DiscoverySettings | None = None) -> Neighbourhood:
     """The domain with its manifest at the default place."""
-    n = neighbourhood()
+    n = neighbourhood(settings)
     n.publish(MANIFEST_AT, manifest())
     return n
 
@@ -49,7 +49,11 @@ TXT = {
     "aid2": ((AID2,), [("aid2", True, None)], ["aid2"]),
     "aid1": ((AID1,), [("aid1", True, None)], ["aid1"]),
     "uaix1 and aid2 in one set": ((UAIX, AID2), [("uaix1", True, None), ("aid2", True, None)], ["aid2"]),
-    "aid2 before aid1": ((AID1, AID2), [("aid1", True, "superseded"), ("aid2", True, None)], ["aid2"]),
+    "aid2 before aid1": (
+        (AID1, AID2),
+        [("aid1", True, "superseded"), ("aid2", True, None)],
+        ["aid1", "aid2"],
+    ),
     "a malformed aid2 beside an aid1": (
         ("v=aid2;p=mcp", AID1),
         [("aid2", False, "ERR_INVALID_TXT"), ("aid1", True, None)],
@@ -75,7 +79,7 @@ TXT = {
     "a later version": (("v=uaix2; endpoint=https://example.com/a",), [("foreign", False, "unknown_version")], []),
     "a version in capitals": (("v=UAIX1; did=did:web:example.com",), [("foreign", False, "unknown_version")], []),
     "a DID of somebody else": (("v=uaix1; did=did:web:other.net",), [("uaix1", True, "did_ignored")], []),
-    "an endpoint off the domain": ((OFF_DOMAIN,), [("uaix1", True, "needs_proof")], []),
+    "an endpoint off the domain": ((OFF_DOMAIN,), [("uaix1", False, "needs_proof")], []),
     "AID in capitals": (("v=AID1; endpoint=https://example.com/mcp",), [("foreign", False, "ERR_INVALID_TXT")], []),
     "SPF": (("v=spf1 -all",), [("foreign", False, "foreign")], []),
     "a verification token": (("paddle-verification=abc",), [("foreign", False, "foreign")], []),
@@ -96,7 +100,7 @@ class TestAgentTxt:
         n = serving()
         n.dns.txt(AGENT, *texts)
         found = await n.discover()
-        assert told(found) == records
+        assert sorted(told(found), key=str) == sorted(records, key=str)
         assert found["coexisting"] == coexisting
         assert (found["outcome"], found["manifest"]["url"]) == ("found", f"https://example.com{MANIFEST_AT}")
         assert all(len(str(record["value"])) < 400 for record in found["dns"]["records"])
@@ -132,8 +136,8 @@ class TestAgentTxt:
 
 
 ENDINGS: dict[str, tuple[DnsOutcome, Security, str, str]] = {
-    "no such name": (DnsOutcome.NXDOMAIN, Security.INSECURE, "absent", "nxdomain"),
-    "no such record": (DnsOutcome.NODATA, Security.SECURE, "absent", "nodata"),
+    "no such name": (DnsOutcome.NXDOMAIN, Security.INSECURE, "absent", "nxdomain, insecure, by simulated"),
+    "no such record": (DnsOutcome.NODATA, Security.SECURE, "absent", "nodata, secure, by simulated"),
     "no answer": (DnsOutcome.FAILURE, Security.INDETERMINATE, "failed", "timeout from simulated"),
     "bogus": (DnsOutcome.FAILURE, Security.BOGUS, "failed", "timeout from simulated"),
 }
@@ -196,10 +200,8 @@ class TestOutcomes:
         n.dns.txt(AGENT, UAIX)
         await n.discover()
         found = await n.discover(level="L4")
-        assert (found.step("dns-txt")["outcome"], found.step("dns-txt")["detail"]) == (
-            "cached",
-            "1 of TXT (cached)",
-        )
+        step = found.step("dns-txt")
+        assert (step["outcome"], step["detail"]) == ("cached", "1 of TXT, insecure, by simulated (cached)")
         assert (found.step("dns-svcb")["outcome"], found.step("dns-svcb")["bytes"]) == ("absent", 0)
         assert found["overhead"]["dns_queries"] == 0
 
@@ -243,12 +245,21 @@ class TestWildcard:
             labels.update(name for name, _ in n.dns.asked if len(name.partition(".")[0]) == 17)
         assert len(labels) == 2
 
-    async def test_what_a_name_of_its_own_says_beside_it_is_not_marked(self) -> None:
+    async def test_what_a_name_of_its_own_says_beside_it_is_not_marked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         n = serving()
         n.dns.wildcard("example.com", UAIX)
-        n.dns.publish(INDEX, "HTTPS", [])
-        n.dns.txt(INDEX, f"url={DOCUMENTS}/catalog.json")
-        assert told(await n.discover()) == [("uaix1", True, "wildcard"), ("txt-index", True, None)]
+        n.dns.svcb(CATALOG, 1, "docs.example.com")
+        at_once = n.dns.resolve
+
+        async def resolve(name: str, record_type: str) -> DnsAnswer:
+            if not name.startswith(("_agent.", "_catalog.", "_index.", "_entries.")):
+                await n.engine.settle()  # the probe comes last
+            return await at_once(name, record_type)
+
+        monkeypatch.setattr(n.dns, "resolve", resolve)
+        assert told(await n.discover()) == [("uaix1", True, "wildcard"), ("svcb", True, None)]
 
 
 POINTERS: dict[str, tuple[Publishing, list[tuple[str, bool, str | None]], str | None]] = {
@@ -344,7 +355,7 @@ class TestPointers:
     async def test_what_is_followed(
         self, publish: Publishing, records: list[tuple[str, bool, str | None]], path: str | None
     ) -> None:
-        n = serving()
+        n = serving(DiscoverySettings(off_domain=True))
         publish(n.dns)
         found = await n.discover()
         assert told(found) == records
@@ -365,14 +376,15 @@ class TestPointers:
         await n.discover()
         assert [kind for name, kind in n.dns.asked if name == INDEX] == ["SVCB"]
 
-    async def test_off_the_domain_with_dnssec(self) -> None:
-        n = serving()
-        n.dns.security = Security.SECURE
-        n.dns.svcb(CATALOG, 1, "other.example.net")
-        n.publish(f"https://other.example.net{CATALOG_AT}", catalog())
-        found = await n.discover()
-        assert told(found) == [("svcb", True, None)]
-        assert found.document(f"other.example.net{CATALOG_AT}")["found"]
+    async def test_off_the_domain_with_dnssec_where_the_operator_allows_it(self) -> None:
+        for allows in (True, False):
+            n = neighbourhood(DiscoverySettings(off_domain=allows))
+            n.dns.security = Security.SECURE
+            n.dns.svcb(CATALOG, 1, "other.example.net")
+            n.publish(f"https://other.example.net{CATALOG_AT}", catalog())
+            found = await n.discover()
+            assert told(found) == ([("svcb", True, None)] if allows else [("svcb", False, "off_domain")])
+            assert n.asked("other.example.net") == ([CATALOG_AT] if allows else [])
 
     async def test_a_document_at_the_end_of_a_pointer_counts(self) -> None:
         n = serving()
@@ -390,7 +402,7 @@ class TestPointers:
         found = await n.discover()
         assert told(found) == [("txt-index", True, None)] + [("svcb", True, None)] * 3
         assert found.endpoints >= {
-            ("mcp", "https://chat.example.com:443/", "svcb", "hint"),
+            ("mcp", "https://chat.example.com/", "svcb", "hint"),
             ("a2a", "https://api.example.com:8443/", "svcb", "hint"),
         }
 
@@ -443,7 +455,7 @@ class TestAliases:
         assert found["dns"]["records"][0]["value"]["alias"] == "docs.example.com"
 
     async def test_the_weakest_of_the_chain_decides(self) -> None:
-        n = serving()
+        n = serving(DiscoverySettings(off_domain=True))
         n.dns.security = Security.SECURE
         n.dns.securities["a1.example.com"] = Security.INSECURE
         aliases(n.dns, 2)

@@ -92,7 +92,10 @@ class TestStatic:
         _, found = await discovered(level, ladder)
         assert (found["endpoints"], found["authorization"]) == ([], None)
         assert {document["class"] for document in found["documents"]} == {"manifest", "llms", "robots"}
-        assert [one["method"] for one in found["routes"]] == ["GET", "GET"]
+        # U-D4: whoever has a browser can be shown the form in the place of what is posted.
+        has_browser = "browser_ui" in found["client"]["atoms"]
+        assert [one["method"] for one in found["routes"]] == ["GET", "GET"] + ["POST"] * has_browser
+        assert "POST" not in {one["method"] for one in found["routes"] if one["decision"] == "execute"}
         assert found["static"] == {
             "robots": "https://example.com/robots.txt",
             "sitemap": "https://example.com/map.xml",
@@ -105,14 +108,14 @@ class TestStatic:
         assert found["client"]["level"] == level
         assert found["client"]["ladder"] == (ladder or "exec")
         assert found["client"]["known"] is False
-        assert set(found["client"]["atoms"]) <= {"static_get", "json_get", "live_get"}
+        assert set(found["client"]["atoms"]) <= {"static_get", "json_get", "live_get", "browser_ui"}
 
 
 ATOMS = [
     (None, None, ["static_get", "json_get"]),
     ("L0", None, ["static_get"]),
     ("L1", None, ["static_get", "json_get", "live_get"]),
-    ("L2", None, ["static_get", "json_get", "live_get"]),
+    ("L2", None, ["static_get", "json_get", "live_get", "browser_ui"]),
     ("L3", None, ["static_get", "json_get", "live_get"]),
     ("L7", None, ["static_get", "json_get", "live_get"]),
     ("L1", "profile", ["static_get", "json_get"]),
