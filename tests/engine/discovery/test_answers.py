@@ -127,6 +127,11 @@ OUTCOMES: dict[str, tuple[Publishing, str, int]] = {
         "found",
         200,
     ),
+    "nothing, and one place nobody could look at": (
+        lambda n: n.publish(CARD_AT, b"", status=500),
+        "unavailable",
+        503,
+    ),
     "neither DNS nor HTTP": (
         lambda n: (n.dns.fail(AGENT, "TXT"), n.engine.origin.fail()),
         "unavailable",

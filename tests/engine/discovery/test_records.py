@@ -543,6 +543,17 @@ class TestRequired:
         n.dns.fail(AGENT, "TXT")
         assert ((await n.discover()).status, n.paths) == (403, [])
 
+    async def test_of_the_other_names_only_what_is_signed_counts(self) -> None:
+        n = neighbourhood(DiscoverySettings(requires_dnssec=True))
+        n.publish(MANIFEST_AT, manifest())
+        n.dns.security = Security.SECURE
+        n.dns.securities[CATALOG] = Security.INSECURE
+        n.dns.svcb(CATALOG, 1, "docs.example.com")
+        n.dns.svcb(ENTRIES, 1, "list.example.com")
+        found = await n.discover()
+        assert (found["outcome"], n.asked("docs.example.com")) == ("found", [])
+        assert n.asked("list.example.com") == [CATALOG_AT]
+
     async def test_secure_is_enough(self) -> None:
         n = neighbourhood(DiscoverySettings(requires_dnssec=True))
         n.publish(MANIFEST_AT, manifest())
