@@ -91,6 +91,6 @@ def stored(number: int, now: float, *vary: str, asked: Request | None = None) ->
     wire = "\n".join(f"{name}\n{value}" for name, value in response_lines(number, sent, FRESH, *vary)).split("\n")
     head = ResponseHead(200, "OK", Fields(zip(wire[::2], wire[1::2], strict=True)))
     asked = asked or request(number)
-    verdict = may_store(asked, head, Exchange(sent, sent), _POLICY.of(asked.target).storage, 0)
+    verdict = may_store(asked, head, Exchange(sent, sent), _POLICY.of(asked).storage, 0)
     assert not isinstance(verdict, NotStored), verdict
     return verdict.with_body(card(number))

@@ -136,7 +136,7 @@ class Metrics:
         key = (outcome.served, outcome.document_class, outcome.status)
         series = self._series.get(key) or self._new_series(key)
         series.requests.inc()
-        if outcome.target is None and outcome.served not in _NO_LOOKUP:
+        if outcome.target is None and outcome.served is Served.ERROR:
             self._untargeted += 1
         series.duration.observe(seconds)
         if series.saves_request or outcome.collapsed:

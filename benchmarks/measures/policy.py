@@ -189,7 +189,7 @@ def _whole(gateway: Gateway, now: float) -> _Case:
 def _storing(now: float) -> _Case:
     """May this response be stored, and as what."""
     asked, lines = documents.request(_NUMBER), documents.response_lines(_NUMBER, now)
-    storage = Rules(EngineSettings()).of(asked.target).storage
+    storage = Rules(EngineSettings()).of(asked).storage
     exchange = Exchange(now, now)
     machine = hishel.CacheMiss(request=_their_request(asked), options=_OPTIONS)
     return _Case(
@@ -206,7 +206,7 @@ def _freshening(now: float) -> _Case:
     asked, kept = documents.request(_NUMBER), documents.stored(_NUMBER, now)
     lines = [line for line in documents.response_lines(_NUMBER, now) if line[0] != "Content-Type"]
     settings = EngineSettings()
-    storage = Rules(settings).of(asked.target).storage
+    storage = Rules(settings).of(asked).storage
     sent, exchange = conditional_request(asked, kept), Exchange(now, now)
     machine = hishel.NeedRevalidation(
         request=_their_request(sent),

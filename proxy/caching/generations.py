@@ -7,7 +7,7 @@ that purge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -94,6 +94,19 @@ def standing(stored: StoredResponse, marks: Mapping[str, Mark]) -> Standing:
         if mark is not None and _reaches(mark, stored):
             stale_since = mark.at if stale_since is None else min(stale_since, mark.at)
     return Valid() if stale_since is None else MarkedStale(stale_since)
+
+
+def is_touched(marks: Mapping[str, Mark], generation: int, uris: Iterable[str]) -> bool:
+    """Whether a purge after `generation`, hard or soft, concerns one of `uris`.
+
+    Of purges by tag it is not known here what they concern: each concerns everything.
+    """
+    newer = {scope.removeprefix(softly("")) for scope, mark in marks.items() if mark.generation > generation}
+    if not newer:
+        return False
+    if EVERYTHING in newer or any(scope.startswith(tag_scope("")) for scope in newer):
+        return True
+    return any(not newer.isdisjoint(scopes(uri, ())) for uri in uris)
 
 
 def _reaches(mark: Mark | None, stored: StoredResponse) -> bool:

@@ -17,7 +17,7 @@ from proxy.caching.stored import StoredResponse
 from proxy.caching.vary import selecting_values
 from proxy.engine.outcome import Complete, Streaming
 from proxy.http.fields import NO_FIELDS, Fields
-from proxy.http.messages import Request
+from proxy.http.messages import Realm, Request
 from proxy.http.problems import Problem
 from proxy.ports import Clock
 
@@ -85,14 +85,18 @@ def release(end: FillEnd) -> None:
 
 
 def flight_key(request: Request, variants: Sequence[StoredResponse]) -> str:
-    """The target URI, with the selecting values where the newest stored response says which fields select."""
-    uri = request.target.uri
-    if not variants:
-        return uri
-    vary = max(variants, key=lambda stored: stored.born).vary
-    if not vary:
-        return uri
-    return f"{uri}{VARIANT_SEPARATOR}{vary!r}{selecting_values(vary, request.fields)!r}"
+    """The target URI, with what else may make its fill end differently.
+
+    That is how far it may lead, what it has to be, and the selecting values where the newest stored response says
+    which fields select.
+    """
+    told: list[str] = []
+    if request.realm is not Realm.ANY or request.document_class is not None:
+        told.append(f"{request.realm.value} {request.document_class}")
+    vary = max(variants, key=lambda stored: stored.born).vary if variants else ()
+    if vary:
+        told.append(f"{vary!r}{selecting_values(vary, request.fields)!r}")
+    return VARIANT_SEPARATOR.join((request.target.uri, *told))
 
 
 class Flights:

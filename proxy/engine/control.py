@@ -153,7 +153,7 @@ class Control:
             select(fields, variants),
             self._generations.marks,
             self._settings.outage_stale,
-            self._rules.of(request.target).document_class,
+            self._rules.of(request).document_class,
             now,
         )
         key = flight_key(request, variants)

@@ -41,7 +41,7 @@ class Forwarder:
     ) -> Answer:
         """Pass `request` on and its answer back, unbuffered."""
         started = self._clock()
-        rules = self._rules.of(request.target)
+        rules = self._rules.of(request)
         try:
             response = await self._origin.fetch(request, body, interim)
         except OriginUnavailable as error:
@@ -59,7 +59,7 @@ class Forwarder:
     async def upgrade(self, request: Request) -> Answer:
         """Ask the origin to switch protocols; whatever else it answers is passed back."""
         started = self._clock()
-        rules = self._rules.of(request.target)
+        rules = self._rules.of(request)
         try:
             result = await self._origin.upgrade(request)
         except OriginUnavailable as error:
@@ -78,7 +78,7 @@ class Forwarder:
         self._observer.upstream("pass", error.fault, seconds)
         problem = problem_of(error)
         status = CacheStatus(forward=forward, detail=problem.slug)
-        return refusal(request, problem, status, self._rules.of(request.target).document_class, seconds)
+        return refusal(request, problem, status, self._rules.of(request).document_class, seconds)
 
     async def _note(self, request: Request, head: ResponseHead) -> None:
         if request.method == "HEAD" and head.status == 200:

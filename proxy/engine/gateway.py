@@ -78,7 +78,7 @@ class Gateway:
         """
         if request.method not in ("GET", "HEAD"):
             return await self._forwarder.send(request, Forward.METHOD, body, interim)
-        if not self._rules.of(request.target).is_gated:
+        if not self._rules.of(request).is_gated:
             if "upgrade" in request.fields:
                 return await self._forwarder.upgrade(request)
             if body is not None or any(name in request.fields for name in ORIGIN_CONDITIONS):
@@ -87,7 +87,7 @@ class Gateway:
 
     async def stand_in(self, request: Request) -> Complete | Refusal:
         """What is stored in place of an origin that is known to fail; it is not asked."""
-        rules = self._rules.of(request.target)
+        rules = self._rules.of(request)
         request = as_filled(request, rules)
         directives = parse_request_directives(request.fields)
         variants = await self._store.find(request.target.uri, request.fields)
@@ -101,7 +101,7 @@ class Gateway:
         return refusal(request, _NOTHING_STANDS_IN, CacheStatus(detail="stand-in"), rules.document_class)
 
     async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
-        request = as_filled(request, self._rules.of(request.target))
+        request = as_filled(request, self._rules.of(request))
         directives = parse_request_directives(request.fields)
         uri = request.target.uri
         variants = self._store.peek(uri)
@@ -122,7 +122,7 @@ class Gateway:
                 self._refresher.start(request, stored, question.key)
                 return self._behind(request, stored, Served.SWR, None)
             case Unsatisfiable():
-                rules = self._rules.of(request.target)
+                rules = self._rules.of(request)
                 status = CacheStatus(detail=_ONLY_IF_CACHED.slug)
                 return refusal(request, _ONLY_IF_CACHED, status, rules.document_class)
             case Revalidate(stored, forward):
@@ -144,7 +144,7 @@ class Gateway:
 
     def _goes_as_head(self, request: Request) -> bool:
         """HEAD goes on as it is; for a document it is asked by GET, or its answer could not be judged."""
-        return request.method == "HEAD" and not self._rules.of(request.target).is_gated
+        return request.method == "HEAD" and not self._rules.of(request).is_gated
 
     async def _ask_by_head(self, question: Question) -> Answer:
         """A HEAD goes to the origin as it is; when that fails it is answered as a GET would be."""
@@ -183,12 +183,12 @@ class Gateway:
         return self._flights.is_uncollapsed(question.key) or self._wants_range(question)
 
     def _wants_range(self, question: Question) -> bool:
-        is_gated = self._rules.of(question.request.target).is_gated
+        is_gated = self._rules.of(question.request).is_gated
         return question.stored is None and not is_gated and "range" in question.request.fields
 
     def _sends_conditions(self, question: Question) -> bool:
         """The client's own conditions travel only where no stored response could answer them."""
-        if question.stored is not None or self._rules.of(question.request.target).is_gated:
+        if question.stored is not None or self._rules.of(question.request).is_gated:
             return False
         has_conditions = any(name in question.request.fields for name in CLIENT_CONDITIONS)
         return has_conditions and self._goes_alone(question)
@@ -196,7 +196,7 @@ class Gateway:
     async def _lead(self, question: Question, *, shared: bool) -> Answer:
         ask = Ask(
             request=replace(question.request, method="GET"),
-            rules=self._rules.of(question.request.target),
+            rules=self._rules.of(question.request),
             generation=self._generations.latest,
             forward=question.forward,
             reason="miss" if question.stored is None else "revalidate",
@@ -273,7 +273,7 @@ class Gateway:
             return end.answer
         problem = end.problem
         status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=problem.slug)
-        document_class = self._rules.of(question.request.target).document_class
+        document_class = self._rules.of(question.request).document_class
         return refusal(question.request, problem, status, document_class, end.upstream_seconds)
 
     def _fresh(self, request: Request, stored: StoredResponse, now: float) -> Complete:

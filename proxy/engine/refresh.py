@@ -49,7 +49,7 @@ class Refresher:
         self.gives_way(key)
         ask = Ask(
             request=as_refresh(request),
-            rules=self._rules.of(request.target),
+            rules=self._rules.of(request),
             generation=generation,
             forward=Forward.STALE if stored is not None else Forward.URI_MISS,
             reason="background",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxy.caching.storing import StoragePolicy
 from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass, DocumentFormat, classify
-from proxy.http.targets import Target
+from proxy.http.messages import Request
 
 # What a body under a format gate may be coded with: the codings that can be undone to look inside.
 CHECKABLE_CODINGS = frozenset({"gzip", "deflate"})
-# Targets whose class is known by a link and not by their path; the oldest is forgotten first.
-_MAX_LEARNED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +51,21 @@ class ClassRules:
 
 
 class Rules:
-    """The rules of every class. A target's class is told from its path, or from what was learned of it."""
+    """The rules of every class. What a target is, its path tells, or else its own site, in the request."""
 
     def __init__(self, settings: EngineSettings, policies: Mapping[DocumentClass, ClassPolicy] = POLICIES) -> None:
         self._rules = {name: _rules(name, policies[name], settings) for name in DocumentClass}
-        self._learned: OrderedDict[str, DocumentClass] = OrderedDict()
 
-    def of(self, target: Target) -> ClassRules:
-        """The rules for `target`, by the normal form of its path."""
-        document_class = classify(target.normal_path)
-        if document_class is DocumentClass.OTHER and self._learned:
-            document_class = self._learned.get(target.uri, document_class)
+    def of(self, request: Request) -> ClassRules:
+        """The rules for `request`, by the normal form of its target's path."""
+        document_class = classify(request.target.normal_path)
+        if document_class is DocumentClass.OTHER and request.document_class is not None:
+            document_class = DocumentClass(request.document_class)
         return self._rules[document_class]
 
     def of_class(self, document_class: DocumentClass) -> ClassRules:
-        """The rules of a class that is known without a path."""
+        """The rules of a class that is known without a request."""
         return self._rules[document_class]
-
-    def learn(self, target: Target, document_class: DocumentClass) -> bool:
-        """Note what its own site says `target` is, where the path tells nothing; whether that is new."""
-        if classify(target.normal_path) is not DocumentClass.OTHER or target.uri in self._learned:
-            return False
-        self._learned[target.uri] = document_class
-        if len(self._learned) > _MAX_LEARNED:
-            self._learned.popitem(last=False)
-        return True
-
-    def forget(self, target: Target) -> None:
-        """It turned out to be something else."""
-        self._learned.pop(target.uri, None)
 
 
 def _rules(name: DocumentClass, policy: ClassPolicy, settings: EngineSettings) -> ClassRules:

@@ -24,12 +24,16 @@ class Realm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of the target URI, and how far that may lead. `fields` are end-to-end."""
+    """What is asked of the target URI, and how far that may lead. `fields` are end-to-end.
+
+    `document_class`: what the target's own site says it is, for where the path does not tell.
+    """
 
     method: str
     target: Target
     fields: Fields
     realm: Realm = Realm.ANY
+    document_class: str | None = None
 
     @property
     def is_safe(self) -> bool:

@@ -73,6 +73,8 @@ _SEPARATORS: Final = re.compile(r"[-_. ]")
 _TELLABLE: Final = re.compile(r"[A-Za-z0-9_.\[\]-]{1,64}")
 _AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*)")
 _NESTED_USERINFO: Final = re.compile(r"""://[^][/?#%&;,+"'<>\s:@]*:[^][/?#%&;,+"'<>\s@]+@""")
+_URL: Final = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]{0,31}://[^\s"<>]*""")
+_PATH: Final = re.compile(r"[/?#]")
 _PAIRS: Final = re.compile(r"[&;?#]")
 
 # One search for every shape; the group that matched says which. Each begins where a word begins and is bounded or
@@ -115,6 +117,20 @@ def find_secret(url: str, allowed: frozenset[str] = frozenset()) -> Secret | Non
         if (found := _find_in(text, exempt)) is not None:
             return found
     return None
+
+
+def masked(text: str) -> str:
+    """`text` with every URL in it that holds a secret cut down to its origin, as signed URLs have to be shown."""
+    return _URL.sub(_origin_of, text) if "://" in text else text
+
+
+def _origin_of(match: re.Match[str]) -> str:
+    url = match[0]
+    if find_secret(url) is None:
+        return url
+    scheme, _, rest = url.partition("://")
+    origin = f"{scheme}://{_PATH.split(rest, maxsplit=1)[0].rpartition('@')[2]}/"
+    return origin if find_secret(origin) is None else f"{scheme}:"
 
 
 def find_private_text(url: str) -> str | None:

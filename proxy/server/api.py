@@ -94,7 +94,10 @@ class Api:
         prepared = self._discoverer.warm(question)
         status = CacheStatus(forward=Forward.URI_MISS, detail="discovery")
         if prepared is None:
-            prepared = await self._discoverer.discover(question)
+            found = await self._discoverer.discover(question)
+            if isinstance(found, Problem):
+                return found
+            prepared = found
         else:
             status = CacheStatus(hit=True, ttl=self._left(prepared))
         milliseconds = (perf_counter() - started) * 1000

@@ -18,6 +18,7 @@ from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.results import Question, question_of
 from proxy.engine.settings import Rules
 from proxy.http.messages import Realm
+from proxy.http.problems import Problem
 from proxy.http.targets import Target
 from proxy.metrics import Metrics
 from proxy.server.network import open_network
@@ -51,6 +52,7 @@ async def _discover(settings: Settings, question: Question) -> JsonObject:
         started = perf_counter()
         prepared = await engine.discoverer.discover(question)
         milliseconds = (perf_counter() - started) * 1000
+    assert not isinstance(prepared, Problem)  # nobody else asks this engine
     told = json.loads(prepared.body(milliseconds))
     return cast(JsonObject, told)
 

@@ -12,6 +12,7 @@ from proxy.caching.generations import (
     Standing,
     Valid,
     host_scope,
+    is_touched,
     scopes,
     softly,
     standing,
@@ -78,3 +79,24 @@ STANDINGS: dict[str, tuple[dict[str, Mark], Standing]] = {
 def test_standing(marks: dict[str, Mark], expected: Standing) -> None:
     kept = stored("Cache-Control: max-age=60", "Cache-Tag: t", asked=request(uri=URI), generation=5)
     assert standing(kept, marks) == expected
+
+
+TOUCHES: dict[str, tuple[str, bool]] = {
+    "everything": (EVERYTHING, True),
+    "one-of-them": (uri_scope("https://b.example/y"), True),
+    "none-of-them": (uri_scope("https://b.example/z"), False),
+    "a-host": (host_scope("b.example"), True),
+    "a-host-and-port": (host_scope("b.example:443"), True),
+    "another-port": (host_scope("b.example:444"), False),
+    "another-host": (host_scope("c.example"), False),
+    "any-tag": (tag_scope("t"), True),
+}
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize(("scope", "touched"), TOUCHES.values(), ids=TOUCHES)
+def test_is_touched(scope: str, touched: bool, soft: bool) -> None:
+    uris = ["https://a.example/x", "https://b.example/y"]
+    name = softly(scope) if soft else scope
+    assert is_touched({name: made(6)}, 5, uris) is touched
+    assert not is_touched({name: made(5)}, 5, uris)

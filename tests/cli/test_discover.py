@@ -63,8 +63,11 @@ def test_tree(net: Internet, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "example.com: found" and printed.out.isascii() and printed.err == ""
     sections = [line.removeprefix("|-- ").removeprefix("`-- ") for line in lines if line[:4] in ("|-- ", "`-- ")]
     assert [section.partition(":")[0] for section in sections] == [
-        *("manifest", "dns", "documents", "endpoints", "routes for an unknown client", "static", "overhead"),
+        *("manifest", "dns", "documents", "endpoints", "authorization"),
+        *("routes for an unknown client", "static", "overhead"),
     ]
+    # The card names metadata that nobody has.
+    assert any("metadata_missing: A document names this URL" in line for line in lines)
     assert f"|   |-- url          https://example.com{MANIFEST_PATH}" in lines
     assert any("aid2" in line and "accepted" in line for line in lines)
     assert any("ai-catalog.json" in line and line.endswith("html") for line in lines)
@@ -87,12 +90,34 @@ NAMES = {
     "a label": ("example", "DOMAIN: A single label is no domain"),
     "a long label": (f"{'a' * 64}.example", "DOMAIN: The host is neither a name nor an address."),
     "nothing": ("", "DOMAIN: "),
+    "a name of the local link": ("printer.local", "DOMAIN: Names in .local are heard on the local link only"),
 }
 
 
 @pytest.mark.parametrize(("name", "problem"), NAMES.values(), ids=NAMES)
 def test_bad_names(name: str, problem: str, net: Internet, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["discover", name, "--config", net.config]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and problem in printed.err
+
+
+ISOLATED: dict[str, object] = {"enabled": True, "isolated": True, "interfaces": ["127.0.0.1"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "mdns", "problem"),
+    [
+        ("example.com", ISOLATED, "DOMAIN: There is no public DNS here (discovery.mdns.isolated)"),
+        ("a.printer.local", {}, "DOMAIN: Names in .local are heard on the local link only"),
+        ("printer", {"enabled": True}, "DOMAIN: A single label is no domain"),
+    ],
+)
+def test_names_that_may_not_be_asked_about_here(
+    name: str, mdns: dict[str, object], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with internet(tmp_path, DOCUMENTS, sections={"discovery": {"mdns": mdns}}) as net:
+        assert main(["discover", name, "--config", net.config]) == 2
+        assert net.paths == []
     printed = capsys.readouterr()
     assert printed.out == "" and problem in printed.err
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_large_for
 from proxy.engine.settings import ClassRules, EngineSettings, Rules
 from proxy.http.fields import Fields
 from proxy.http.messages import ResponseHead
-from proxy.http.targets import parse_target
-from tests.engine.samples import CARD, CARD_PATH, HTML, ZIPPED
+from tests.engine.samples import CARD, HTML, ZIPPED
 
 RULES = Rules(EngineSettings(max_body=1000))
-CARD_RULES = replace(RULES.of(parse_target(f"https://example.com{CARD_PATH}")), max_body=1000)
-OTHER_RULES = RULES.of(parse_target("https://example.com/x"))
+CARD_RULES = replace(RULES.of_class(DocumentClass.AGENT_CARD), max_body=1000)
+OTHER_RULES = RULES.of_class(DocumentClass.OTHER)
 BOMB = gzip.compress(b" " * 999 + CARD)
 
 ACCEPTED = {

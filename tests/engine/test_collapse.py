@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from proxy.engine.control import ByUri
 from proxy.engine.outcome import Served
 from proxy.engine.settings import EngineSettings
 from proxy.http.fields import Fields
+from proxy.http.messages import Realm
 from proxy.http.problems import Problem, Slug
 from proxy.ports import OriginFault
 from tests.engine.samples import CARD, CARD_PATH, LARGE, WINDOWS, parameters
@@ -448,6 +451,18 @@ async def test_close_lets_fills_finish_and_then_cancels() -> None:
     await flights.close(0.01)
     assert never.task is not None and never.task.cancelled() and len(flights) == 0
     flights.abandon(never)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"realm": Realm.PUBLIC}, id="how-far-it-may-lead"),
+        pytest.param({"document_class": "agent-card"}, id="what-it-has-to-be"),
+    ],
+)
+def test_requests_whose_fills_may_end_differently_share_none(other: dict[str, Any]) -> None:
+    plain = request("/a")
+    assert flight_key(replace(plain, **other), ()) != flight_key(plain, ())
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_is_shareable(
 )
 def test_codings(path: str, accepted: str | None, selects: str | None) -> None:
     asked = request(path, {} if accepted is None else {"Accept-Encoding": accepted, "Accept": "*/*"})
-    filled = as_filled(asked, RULES.of(asked.target))
+    filled = as_filled(asked, RULES.of(asked))
     assert filled.fields.get("accept-encoding") == selects
     assert filled.fields.get("accept") == asked.fields.get("accept")
-    assert as_filled(filled, RULES.of(asked.target)).fields.get("accept-encoding") == selects
+    assert as_filled(filled, RULES.of(asked)).fields.get("accept-encoding") == selects

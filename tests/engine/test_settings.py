@@ -8,6 +8,8 @@ import pytest
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
 from proxy.engine.settings import CHECKABLE_CODINGS, EngineSettings, Rules
+from proxy.http.fields import NO_FIELDS
+from proxy.http.messages import Request
 from proxy.http.targets import parse_target
 
 
@@ -22,8 +24,22 @@ from proxy.http.targets import parse_target
     ],
 )
 def test_rules_of_a_target(path: str, name: DocumentClass) -> None:
-    rules = Rules(EngineSettings()).of(parse_target(f"https://example.com{path}"))
+    request = Request("GET", parse_target(f"https://example.com{path}"), NO_FIELDS)
+    rules = Rules(EngineSettings()).of(request)
     assert rules.document_class is name
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        pytest.param("/card", DocumentClass.AGENT_CARD, id="where-the-path-tells-nothing"),
+        pytest.param("/robots.txt", DocumentClass.ROBOTS, id="not-where-it-does"),
+    ],
+)
+def test_a_request_may_tell_the_class(path: str, name: DocumentClass) -> None:
+    target = parse_target(f"https://example.com{path}")
+    request = Request("GET", target, NO_FIELDS, document_class=DocumentClass.AGENT_CARD.value)
+    assert Rules(EngineSettings()).of(request).document_class is name
 
 
 @pytest.mark.parametrize("name", DocumentClass)

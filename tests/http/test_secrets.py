@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.http.secrets import Category, Place, Secret, find_private_text, find_secret
+from proxy.http.secrets import Category, Place, Secret, find_private_text, find_secret, masked
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJleGFtcGxlIn0."
 RANDOM = "q8Xv2LmT9aPz4KdW7cRy1NbH6sJf3GuE"
@@ -206,3 +206,27 @@ def test_any_text_is_judged(url: str) -> None:
     found = find_secret(url)
     assert found is None or found.name is None or found.name.isascii()
     find_private_text(url)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("example.com", "example.com"),
+        ("https://example.com/a?page=2#x", "https://example.com/a?page=2#x"),
+        ("https://example.com/a?token=abc", "https://example.com/"),
+        ("https://example.com:8443/a?token=abc", "https://example.com:8443/"),
+        ("https://user:pass@example.com/a", "https://example.com/"),
+        ("https://example.com#access_token=abc", "https://example.com/"),
+        ("https://example.com/a'?token=abc", "https://example.com/"),
+        ("At https://a.example/x?sig=1 and https://b.example/y.", "At https://a.example/ and https://b.example/y."),
+        ("https://u:p@/x", "https:///"),
+    ],
+)
+def test_masked(text: str, shown: str) -> None:
+    assert masked(text) == shown
+
+
+def test_masked_takes_linear_time() -> None:
+    started = time.perf_counter()
+    masked("a" * 400_000 + "://")
+    assert time.perf_counter() - started < 2.0

@@ -9,6 +9,7 @@ from typing import Any
 
 from proxy.engine.discovery.discoverer import Discoverer, DiscoverySettings, World
 from proxy.engine.discovery.results import Prepared, Question
+from proxy.http.problems import Problem
 from proxy.ports import LocalLink
 from tests.simulators.dns import DnsSimulator
 from tests.simulators.engine import Simulation, engine
@@ -55,7 +56,14 @@ class Neighbourhood:
         """The answer to a call, from what is ready where there is something."""
         question = Question(domain, level, ladder)
         prepared = self.discoverer.warm(question) or await self.discoverer.discover(question)
+        assert isinstance(prepared, Prepared)
         return Described(prepared, json.loads(prepared.body(0.0)))
+
+    async def problem(self, domain: str) -> Problem:
+        """Why there is no answer to a call."""
+        refused = await self.discoverer.discover(Question(domain, None, None))
+        assert isinstance(refused, Problem)
+        return refused
 
     def start(self, domain: str = "example.com", level: str | None = None) -> asyncio.Task[Described]:
         """A call on its way."""

@@ -13,13 +13,13 @@ from proxy.discovery.pka import PkaReason
 from proxy.engine.discovery.call import Call, at
 from proxy.engine.discovery.cards import Leads
 from proxy.engine.discovery.proof import prove
+from proxy.engine.discovery.publications import HINT, ORIGIN_TLS
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
 from proxy.ports import Origin
 
 _STEP: Final = "aid"
-_HINT: Final = "hint"
 _REFUSALS: Final[Mapping[PkaReason | None, str]] = {
     PkaReason.LEGACY_KEY: "The key of an aid1 record has another proof, which is not asked for here.",
     PkaReason.UNAVAILABLE: "The endpoint could not be asked to prove that it holds the key of the record.",
@@ -41,12 +41,13 @@ class AidSource:
         """What DNS says: of AID, and the agents that the index names."""
         record = self._facts.agent.aid
         if isinstance(record, AidRecord):
-            refusal = await self._add(record, record.version.value, _HINT)
+            refusal = await self._add(record, record.version.value, HINT)
             if refusal is not None:
                 self._facts.refuse_aid(f"{AidCode.ERR_SECURITY.name}: {refusal}")
-        for pointer in self._facts.agents:
-            target = Target("https", pointer.target, pointer.port or 443, "/", None)
-            self._call.add_endpoint(pointer.protocol or "unknown", target.uri, "svcb", _HINT)
+        for name, agents in self._facts.agents.items():
+            for pointer in agents:
+                target = Target("https", pointer.target, pointer.port or 443, "/", None)
+                self._call.add_endpoint(pointer.protocol or "unknown", target.uri, "svcb", HINT, place=name)
 
     async def by_document(self) -> None:
         """The last probe, and only where DNS had no record or no answer (AID-9)."""
@@ -64,7 +65,7 @@ class AidSource:
             self._call.add_document(reading, (Finding(record.name, "", record.detail),))
             return
         self._call.add_document(reading)
-        await self._add(record, "aid-well-known", "origin-tls")
+        await self._add(record, "aid-well-known", ORIGIN_TLS)
 
     async def _add(self, record: AidRecord, source: str, trust: str) -> str | None:
         """List the endpoint of a record; why not, where it has a key and does not prove to hold it (AID-21)."""
@@ -75,9 +76,8 @@ class AidSource:
         proof = await prove(self._call, record, self._origin, self._agent)
         if proof is not None and not proof.holds:
             return _REFUSALS.get(proof.verdict.reason, "The endpoint did not prove to hold the key of the record.")
-        self._call.add_endpoint(
-            record.proto.value, record.uri, source, trust, None if proof is None else proof.told()
-        )
+        told = None if proof is None else proof.told()
+        self._call.add_endpoint(record.proto.value, record.uri, source, trust, proof=told)
         metadata_url = None if proof is None else proof.metadata_url
         if record.proto is Proto.MCP or metadata_url is not None:
             self._leads.resources.setdefault(record.uri, metadata_url)

@@ -7,8 +7,9 @@ from typing import Final
 from proxy.discovery.anp import CollectionPage, parse_collection_page
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.reading import UNPLACED
+from proxy.discovery.notes import UNPLACED
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.publications import HINT
 from proxy.engine.discovery.reading import Manner
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.messages import ResponseHead
@@ -32,7 +33,7 @@ async def find_descriptions(call: Call, start: Target) -> None:
             return
         call.add_document(reading, parsed.findings, document_class="other")
         for item in parsed.items:
-            call.add_endpoint("anp", item.url.uri, "agent-descriptions", "hint")
+            call.add_endpoint("anp", item.url.uri, "agent-descriptions", HINT)
         page = parsed.next
     if page is not None:
         call.steps.note(_STEP, page.uri, StepOutcome.SKIPPED, f"No more than {_MOST_PAGES} pages, each once.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.linkset import Linkset, parse_linkset
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.publications import HINT
 from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
@@ -15,38 +17,46 @@ from proxy.lint.linksets import lint_linkset
 
 _STEP: Final = "api-catalog"
 _MOST_DEPTH: Final = 4
-_MOST_CATALOGS: Final = 8
+_MOST_CATALOGS: Final = 16
 
 
-async def find_apis(call: Call, start: Target) -> bool:
-    """The APIs of the catalog at `start` and of those it leads to; whether there is one."""
-    level, seen, found = [start], {start}, False
-    for _ in range(_MOST_DEPTH):
-        following: list[Target] = []
-        for target in level:
-            linkset = await _read(call, target)
-            if linkset is None:
-                continue
-            found = True
-            following += [one for one in linkset.nested if one not in seen]
-            seen.update(following)
-        level = following[:_MOST_CATALOGS]
-        if not level:
-            return found
-        if len(level) < len(following):
-            detail = f"No more than {_MOST_CATALOGS} further catalogs are read at once."
-            call.steps.note(_STEP, following[_MOST_CATALOGS].uri, StepOutcome.SKIPPED, detail)
-    detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
-    call.steps.note(_STEP, level[0].uri, StepOutcome.SKIPPED, detail)
-    return found
+class ApiCatalogs:
+    """The API catalogs of one call; each is read once, whoever leads to it."""
 
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._seen: set[Target] = set()
 
-async def _read(call: Call, target: Target) -> Linkset | None:
-    reading = await call.read(_STEP, target, DocumentClass.API_CATALOG, Manner(site=call.domain))
-    if not reading.is_found:
-        call.add_document(reading)
-        return None
-    return add_linkset(call, reading)
+    async def read(self, start: Target) -> bool:
+        """The APIs of the catalog at `start` and of those it leads to; whether there is one."""
+        level, found = self._unseen([start]), False
+        for _ in range(_MOST_DEPTH):
+            linksets = [await self._read(target) for target in level]
+            present = [linkset for linkset in linksets if linkset is not None]
+            found = found or bool(present)
+            level = self._unseen([target for linkset in present for target in linkset.nested])
+            if not level:
+                return found
+        detail = f"Nested deeper than {_MOST_DEPTH} catalogs."
+        self._call.steps.note(_STEP, level[0].uri, StepOutcome.SKIPPED, detail)
+        return found
+
+    def _unseen(self, targets: Iterable[Target]) -> list[Target]:
+        """Those of `targets` that are to be read, each once."""
+        new = [target for target in dict.fromkeys(targets) if target not in self._seen]
+        room = max(_MOST_CATALOGS - len(self._seen), 0)
+        self._seen.update(new[:room])
+        if len(new) > room:
+            self._call.limit(f"One discovery reads no more than {_MOST_CATALOGS} API catalogs.")
+        return new[:room]
+
+    async def _read(self, target: Target) -> Linkset | None:
+        manner = Manner(site=self._call.domain)
+        reading = await self._call.read(_STEP, target, DocumentClass.API_CATALOG, manner)
+        if not reading.is_found:
+            self._call.add_document(reading)
+            return None
+        return add_linkset(self._call, reading)
 
 
 def add_linkset(call: Call, reading: Reading) -> Linkset:
@@ -56,8 +66,8 @@ def add_linkset(call: Call, reading: Reading) -> Linkset:
     call.add_document(reading, lint_linkset(reading.body, call.clock()))
     for link in linkset.links:
         if link.rel == "service-desc" and link.target is not None:
-            trust = "hint" if link.is_claim else "origin-tls"
-            call.add_endpoint(description_protocol(link.type), link.target.uri, _STEP, trust)
+            trust = HINT if link.is_claim else call.trust(reading)
+            call.add_endpoint(description_protocol(link.type), link.target.uri, _STEP, trust, place=reading.url)
     return linkset
 
 

@@ -30,13 +30,15 @@ from proxy.discovery.oauthmetadata import (
 )
 from proxy.discovery.urls import admit
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.publications import ORIGIN_TLS
 from proxy.engine.discovery.reading import Reading, ReadOutcome
 from proxy.engine.discovery.steps import StepOutcome
-from proxy.http.secrets import find_secret
+from proxy.http.secrets import find_secret, masked
 from proxy.lint.oauth import lint_authorization_server, lint_protected_resource
 
 _MOST_RESOURCES: Final = 2
 _MOST_ISSUERS: Final = 2
+_MOST_URLS: Final = 4
 _SERVER: Final = "oauth-as"
 _RESOURCE: Final = "oauth-pr"
 
@@ -72,7 +74,9 @@ class Authorization:
 
     def note(self, problems: Iterable[Problem], url: str | None) -> None:
         """Problems of the metadata at `url`."""
-        self.problems += [{"code": one.code.value, "url": url, "detail": one.detail} for one in problems]
+        self.problems += [
+            {"code": one.code.value, "url": url and masked(url), "detail": masked(one.detail)} for one in problems
+        ]
 
 
 async def find_authorization(
@@ -87,7 +91,11 @@ async def find_authorization(
     is as in `check_issuer`.
     """
     found = Authorization(slash)
-    for url in dict.fromkeys(metadata_urls):
+    urls = list(dict.fromkeys(metadata_urls))
+    if len(urls) > _MOST_URLS:
+        detail = f"Of {len(urls)} URLs of metadata {_MOST_URLS} are looked up."
+        call.steps.note(_SERVER, urls[_MOST_URLS], StepOutcome.SKIPPED, detail)
+    for url in urls[:_MOST_URLS]:
         if await _by_metadata_url(call, found, url):
             return found
     if len(resources) > _MOST_RESOURCES:
@@ -122,7 +130,7 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
             continue
         parsed = parse_protected_resource(reading.body)
         assert not isinstance(parsed, NotADocument)  # the reading was let through by the same gate
-        call.add_document(reading, lint_protected_resource(reading.body, call.clock()))
+        call.add_document(reading, lint_protected_resource(reading.body, call.clock()), trust=ORIGIN_TLS)
         found.note(parsed.problems, reading.url)
         problem = check_resource(resource, parsed.resource)
         if problem is not None:
@@ -156,7 +164,7 @@ def _server(call: Call, found: Authorization, reading: Reading) -> Authorization
         return None
     server = parse_authorization_server(reading.body)
     assert not isinstance(server, NotADocument)  # the reading was let through by the same gate
-    call.add_document(reading, lint_authorization_server(reading.body, call.clock()))
+    call.add_document(reading, lint_authorization_server(reading.body, call.clock()), trust=ORIGIN_TLS)
     found.note(server.problems, reading.url)
     return server
 

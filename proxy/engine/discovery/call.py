@@ -7,21 +7,28 @@ import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
+from proxy.discovery.names import same_site
 from proxy.discovery.redirects import moves
+from proxy.engine.discovery.budget import Budget
 from proxy.engine.discovery.landing import Landing
+from proxy.engine.discovery.publications import HINT, ORIGIN_TLS, REJECTED, Document, Endpoint, best_of
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import (
     CENTRAL,
     CENTRAL_DETAIL,
+    OVER_BUDGET,
     PLAINLY,
+    Judge,
     Manner,
     Reading,
     ReadOutcome,
+    Refused,
     shown,
 )
 from proxy.engine.discovery.steps import StepEnd, StepOutcome, Steps
@@ -30,10 +37,11 @@ from proxy.http.targets import Target
 from proxy.metering import Meter
 from proxy.ports import Clock
 
-REJECTED: Final = "rejected"
-# What may vouch for an endpoint.
-_FROM_BEST: Final = ("origin-tls", "unverified-local", "hint")
-_MOST_FINDINGS: Final = 50
+# What an answer lists of each at most.
+_MOST_DOCUMENTS: Final = 100
+_MOST_ENDPOINTS: Final = 200
+_MOST_FINDINGS: Final = 500
+_MOST_FINDINGS_EACH: Final = 20
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
 # A redirect that leads to no document says nothing of where the document is (OV-10).
 _MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
@@ -44,61 +52,12 @@ def at(domain: str, path: str = "/") -> Target:
     return Target("https", domain, 443, path, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document as the answer lists it; `trust` None where there is nothing to trust."""
-
-    document_class: str
-    url: str
-    found: bool
-    media_type: str | None = None
-    sha256: str | None = None
-    trust: str | None = None
-    findings: tuple[Finding, ...] = ()
-    reason: str | None = None
-
-    def told(self) -> dict[str, object]:
-        """The document as the answer has it."""
-        findings = [
-            {"rule": finding.rule, "path": finding.path, "detail": finding.detail}
-            for finding in self.findings[:_MOST_FINDINGS]
-        ]
-        return {
-            "class": self.document_class,
-            "url": self.url,
-            "found": self.found,
-            "media_type": self.media_type,
-            "sha256": self.sha256,
-            "trust": self.trust,
-            "lint": findings,
-            "reason": self.reason,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Somewhere an agent can be spoken to: by which protocol, by whose word, and how far that is to be trusted."""
-
-    protocol: str
-    url: str
-    source: str
-    trust: str
-    proof: dict[str, object] | None = None
-
-    def told(self) -> dict[str, object]:
-        """The endpoint as the answer has it."""
-        told: dict[str, object] = {
-            "protocol": self.protocol,
-            "url": self.url,
-            "from": self.source,
-            "trust": self.trust,
-        }
-        return told if self.proof is None else {**told, "pka": self.proof}
-
-
 @dataclass(slots=True)
 class Call:
-    """What the parts of one call share. `fresh_until` is the earliest end of anything that was used."""
+    """What the parts of one call share.
+
+    `fresh_until` is the earliest end of anything that was used, `uris` is what was asked for.
+    """
 
     domain: str
     reader: Reader
@@ -106,34 +65,43 @@ class Call:
     meter: Meter
     clock: Clock
     places: asyncio.Semaphore
+    budget: Budget
+    uris: set[str] = field(default_factory=set)
     fresh_until: float = math.inf
     documents: dict[str, Document] = field(default_factory=dict)
-    endpoints: dict[tuple[str, str], Endpoint] = field(default_factory=dict)
     relocations: dict[str, dict[str, object]] = field(default_factory=dict)
     is_cut_short: bool = False
     """Whether the time was over before everything was read."""
     has_failures: bool = False
     """Whether some place could not be asked, so that nobody knows what is there."""
+    _named: set[tuple[str, str]] = field(default_factory=set)
+    _namings: list[Endpoint] = field(default_factory=list)
     _down: set[str] = field(default_factory=set)
-    _reads: dict[tuple[str, DocumentClass], asyncio.Future[Reading]] = field(default_factory=dict)
+    _reads: dict[tuple[str, DocumentClass, Judge | None], asyncio.Future[Reading]] = field(default_factory=dict)
+    _limits: set[str] = field(default_factory=set)
+    _findings: int = 0
 
     async def read(
         self, step: str, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY
     ) -> Reading:
         """A document as a step of its own; one that was read already is not read again."""
-        key = (target.uri, document_class)
+        key = (target.uri, document_class, manner.judge)
         known = self._reads.get(key)
         if known is None:
-            known = asyncio.get_running_loop().create_task(self._read(step, target, document_class, manner))
+            known = asyncio.get_running_loop().create_task(self.read_once(step, target, document_class, manner))
             self._reads[key] = known
         return await known
 
     async def head(self, target: Target, landing: Landing) -> Reading:
         """The fields of a landing page as a step of its own."""
         async with self.places:
+            self.budget.spend(target.host)
             is_down = target.host in self._down
             reading = await self.steps.take(
-                "link", target.uri, lambda: landing.head(target, stored_only=is_down), step_end
+                "link",
+                target.uri,
+                lambda: landing.head(target, stored_only=is_down, admit=self._admit),
+                step_end,
             )
         self._note(reading)
         return reading
@@ -146,38 +114,60 @@ class Call:
             read.cancel()
         await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
-    async def read_again(
+    async def read_once(
         self, step: str, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY
     ) -> Reading:
-        """The same past every cache."""
-        past = replace(manner, fields=manner.fields.plus(("Cache-Control", "no-cache")))
-        return await self._read(step, target, document_class, past)
-
-    async def _read(self, step: str, target: Target, document_class: DocumentClass, manner: Manner) -> Reading:
-        refusal = self.refusal(target, document_class)
+        """The same for what nobody else in the call asks for: it is not held longer than the caller does."""
+        refusal = self.refusal(target)
         if refusal is not None:
-            self.steps.note(step, shown(target), StepOutcome.SKIPPED, refusal.detail)
-            return refusal
+            self._refuse(step, target, refusal)
+            refused = Reading(target, target, document_class, ReadOutcome.REFUSED, fresh_until=math.inf)
+            return replace(refused, reason=refusal.reason, detail=refusal.detail)
         async with self.places:
             # A host that did not answer is not waited for again: what is stored of it still counts.
-            manner = replace(manner, stored_only=target.host in self._down)
+            manner = replace(manner, stored_only=target.host in self._down, admit=self._admit)
             reading = await self.steps.take(
                 step, target.uri, lambda: self.reader.read(target, document_class, manner), step_end
             )
         self._note(reading)
         return reading
 
-    def refusal(self, target: Target, document_class: DocumentClass) -> Reading | None:
-        """Why a URL is not even asked for; None when it may be."""
-        refused = Reading(target, target, document_class, ReadOutcome.REFUSED, fresh_until=math.inf)
-        if is_central(target.host, self.domain):
-            return replace(refused, reason=CENTRAL, detail=CENTRAL_DETAIL)
+    async def read_again(
+        self, step: str, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY
+    ) -> Reading:
+        """The same past every cache."""
+        past = replace(manner, fields=manner.fields.plus(("Cache-Control", "no-cache")))
+        return await self.read_once(step, target, document_class, past)
+
+    def refusal(self, target: Target) -> Refused | None:
+        """Why a target is not even asked for; None when it may be, and is then set against the budget."""
         secret = find_secret(target.uri)
         if secret is not None:
-            return replace(refused, reason="secret-in-url", detail=f"The URL holds a secret ({secret.category}).")
-        return None
+            return Refused("secret-in-url", f"The URL holds a secret ({secret.category}).")
+        return self._admit(target)
+
+    def _admit(self, target: Target) -> Refused | None:
+        if is_central(target.host, self.domain):
+            return Refused(CENTRAL, CENTRAL_DETAIL)
+        detail = self.budget.spend(target.host)
+        return None if detail is None else Refused(OVER_BUDGET, detail)
+
+    def _refuse(self, step: str, target: Target, refusal: Refused) -> None:
+        if refusal.reason == OVER_BUDGET:
+            self.limit(refusal.detail)
+            self.has_failures = True
+        else:
+            self.steps.note(step, target.uri, StepOutcome.SKIPPED, refusal.detail)
+
+    def limit(self, detail: str) -> None:
+        """Tell of a limit that was reached, once however often."""
+        if detail not in self._limits:
+            self._limits.add(detail)
+            self.steps.note("limit", self.domain, StepOutcome.SKIPPED, detail)
 
     def _note(self, reading: Reading) -> None:
+        self.budget.spend_octets(len(reading.body))
+        self.uris |= reading.uris
         if reading.outcome is ReadOutcome.FAILED:
             self.has_failures = True
             self.fresh_until = min(self.fresh_until, self.clock())
@@ -185,14 +175,20 @@ class Call:
                 self._down.add(reading.asked.host)
         self.fresh_until = min(self.fresh_until, reading.fresh_until)
         if reading.outcome in _MAY_HAVE_MOVED:
-            self._relocate(reading, "pending" if reading.needs_proof or not reading.is_found else "observed")
+            self._relocate(reading, is_confirmed=False)
 
     def confirm(self, reading: Reading) -> None:
         """The document on another domain vouches for this one: it is where the redirects say (OV-3)."""
-        self._relocate(reading, "observed")
+        self._relocate(reading, is_confirmed=True)
 
-    def _relocate(self, reading: Reading, state: str) -> None:
+    def _relocate(self, reading: Reading, *, is_confirmed: bool) -> None:
         for hop in moves(reading.hops):
+            is_near = same_site(hop.source.host, hop.target.host)
+            state = (
+                "observed"
+                if is_confirmed or (reading.is_found and is_near and not reading.needs_proof)
+                else "pending"
+            )
             source, target = shown(hop.source), shown(hop.target)
             self.relocations[source] = {"url": source, "target": target, "status": hop.status, "state": state}
 
@@ -200,53 +196,92 @@ class Call:
         """Something that was used is good until then."""
         self.fresh_until = min(self.fresh_until, moment)
 
+    def trust(self, reading: Reading) -> str:
+        """What vouches for what was read and may be used: the domain's own site, or nobody (OV-3)."""
+        vouching = reading.asked if reading.needs_proof else reading.target
+        return ORIGIN_TLS if same_site(vouching.host, self.domain) else HINT
+
     def add_document(
         self,
         reading: Reading,
         findings: Iterable[Finding] = (),
         *,
-        trust: str = "origin-tls",
+        trust: str | None = None,
         document_class: str | None = None,
     ) -> None:
-        """List what was read, or that it is not there. What was rejected once stays so."""
+        """List what was read, or that it is not there. What was rejected once stays so.
+
+        `trust` is told by where it was read from, unless the caller knows better.
+        """
         name = document_class or reading.document_class.value
         url = reading.url
         known = self.documents.get(url)
-        if known is not None and known.trust == REJECTED:
+        if self.is_rejected(url):
             return
-        if not reading.is_found:
-            self.documents.setdefault(url, Document(name, url, False, reason=reading.reason))
+        document = Document(name, url, False, reason=reading.reason)
+        if reading.is_found:
+            document = Document(
+                name,
+                url,
+                True,
+                reading.media_type,
+                None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
+                trust or self.trust(reading),
+                self._within_limits(findings),
+            )
+        elif known is not None:
             return
-        self.documents[url] = Document(
-            name,
-            url,
-            True,
-            reading.media_type,
-            None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
-            trust,
-            tuple(findings),
-        )
+        self._list(document)
+
+    def is_rejected(self, url: str) -> bool:
+        """Whether the document at `url` is another one than was promised."""
+        known = self.documents.get(url)
+        return known is not None and known.trust == REJECTED
 
     def add_located(self, target: Target, document_class: str) -> None:
         """List what a catalog names and discovery does not read."""
         url = shown(target)
-        self.documents.setdefault(url, Document(document_class, url, False, reason="not-read"))
+        if url not in self.documents:
+            self._list(Document(document_class, url, False, reason="not-read"))
+
+    def _list(self, document: Document) -> None:
+        if document.url in self.documents or len(self.documents) < _MOST_DOCUMENTS:
+            self.documents[document.url] = document
+        else:
+            self.limit(f"An answer lists no more than {_MOST_DOCUMENTS} documents.")
+
+    def _within_limits(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        room = min(_MOST_FINDINGS_EACH, _MOST_FINDINGS - self._findings)
+        told = tuple(islice(findings, room))
+        self._findings += len(told)
+        return told
 
     def add_endpoint(
-        self, protocol: str, url: str, source: str, trust: str, proof: dict[str, object] | None = None
+        self,
+        protocol: str,
+        url: str,
+        source: str,
+        trust: str,
+        *,
+        place: str = "",
+        proof: dict[str, object] | None = None,
     ) -> None:
-        """List an endpoint. Of several that name it, it came from whom it is to be trusted most by."""
+        """List an endpoint as somebody names it; at one `place`, in the order of preference."""
         secret = find_secret(url)
         if secret is not None:
             detail = f"The endpoint's URL holds a secret ({secret.category})."
-            self.steps.note("endpoint", url.partition("?")[0], StepOutcome.REFUSED, detail)
+            self.steps.note("endpoint", url, StepOutcome.REFUSED, detail)
             return
-        known = self.endpoints.get((protocol, url))
-        named = Endpoint(protocol, url, source, trust, proof)
-        if known is not None:
-            best = min(known, named, key=lambda one: (_FROM_BEST.index(one.trust), one.source))
-            named = replace(best, proof=known.proof or proof)
-        self.endpoints[protocol, url] = named
+        if (protocol, url) not in self._named and len(self._named) >= _MOST_ENDPOINTS:
+            self.limit(f"An answer lists no more than {_MOST_ENDPOINTS} endpoints.")
+            return
+        self._named.add((protocol, url))
+        self._namings.append(Endpoint(protocol, url, source, trust, place, proof))
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """The endpoints that were named, but by rejected documents."""
+        return best_of(one for one in self._namings if not self.is_rejected(one.place))
 
 
 def step_end(reading: Reading) -> StepEnd:

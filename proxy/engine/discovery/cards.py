@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from proxy.discovery.a2a import parse_card
 from proxy.discovery.gate import NotADocument
@@ -11,8 +10,6 @@ from proxy.discovery.mcp import parse_server_card
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.reading import Reading
 from proxy.lint.cards import lint_agent_card, lint_server_card
-
-_ORIGIN: Final = "origin-tls"
 
 
 @dataclass(slots=True)
@@ -32,15 +29,15 @@ def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> N
         return
     call.add_document(reading, lint_agent_card(reading.body, call.clock()))
     for interface in card.interfaces:
-        call.add_endpoint("a2a", interface.url.uri, source, _ORIGIN)
+        call.add_endpoint("a2a", interface.url.uri, source, call.trust(reading), place=reading.url)
     leads.metadata_urls += card.oauth2_metadata_urls
 
 
-def add_server_card(call: Call, leads: Leads, reading: Reading, source: str, trust: str = _ORIGIN) -> None:
-    """An MCP server card, trusted as far as whoever led to it."""
+def add_server_card(call: Call, leads: Leads, reading: Reading, source: str) -> None:
+    """An MCP server card, verified by nothing but its origin."""
     card = parse_server_card(reading.body, reading.target)
     assert not isinstance(card, NotADocument)  # the reading was let through by the same gate
-    call.add_document(reading, lint_server_card(reading.body, call.clock()), trust=trust)
+    call.add_document(reading, lint_server_card(reading.body, call.clock()))
     for endpoint in card.endpoints:
-        call.add_endpoint("mcp", endpoint.url.uri, source, trust)
+        call.add_endpoint("mcp", endpoint.url.uri, source, call.trust(reading), place=reading.url)
         leads.resources.setdefault(endpoint.identifier, None)

@@ -27,10 +27,11 @@ from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, gate
 from proxy.discovery.jsontext import parse_json
 from proxy.discovery.mediatypes import EntryKind
-from proxy.engine.discovery.apicatalogs import add_linkset, find_apis
+from proxy.engine.discovery.apicatalogs import ApiCatalogs, add_linkset
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
 from proxy.engine.discovery.provenance import is_usable
+from proxy.engine.discovery.publications import HINT, REJECTED
 from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
 from proxy.engine.discovery.skills import find_skills
 from proxy.engine.discovery.steps import StepOutcome
@@ -54,9 +55,10 @@ _CLASSES: Final = {
 class Expansion:
     """What the catalogs of one call list."""
 
-    def __init__(self, call: Call, leads: Leads) -> None:
+    def __init__(self, call: Call, leads: Leads, apis: ApiCatalogs) -> None:
         self._call = call
         self._leads = leads
+        self._apis = apis
         self._visited: set[str] = set()
         self._subjects: dict[str, tuple[Catalog, set[Target | None]]] = {}
         self._digests: dict[Target, list[Digest]] = {}
@@ -131,15 +133,14 @@ class Expansion:
         if document_class is None:
             self._note_other(entry)
             return None
-        if entry.url is None:
-            await self._read_inline(catalog, entry, document_class)
-            return None
         self._documents += 1
         if self._documents > _MOST_DOCUMENTS:
             if self._documents == _MOST_DOCUMENTS + 1:
                 self._skip(f"More than {_MOST_DOCUMENTS} documents are listed.")
-            return None
-        await self._read_entry(entry, entry.url, document_class)
+        elif entry.url is None:
+            await self._read_inline(catalog, entry, document_class)
+        else:
+            await self._read_entry(entry, entry.url, document_class)
         return None
 
     async def _nested(self, catalog: Catalog, entry: Entry, depth: int) -> Catalog | None:
@@ -162,7 +163,7 @@ class Expansion:
         if not self._is_as_listed(entry, reading):
             return
         if entry.kind is EntryKind.LINKSET:
-            await find_apis(self._call, target)
+            await self._apis.read(target)
         else:
             self._add(entry, reading)
 
@@ -171,7 +172,7 @@ class Expansion:
         if all(matches(digest, reading.body) for digest in self._digests.get(reading.asked, ())):
             return True
         finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
-        self._call.add_document(reading, (finding,), trust="rejected")
+        self._call.add_document(reading, (finding,), trust=REJECTED)
         return False
 
     async def _read_inline(self, catalog: Catalog, entry: Entry, document_class: DocumentClass) -> None:
@@ -182,7 +183,7 @@ class Expansion:
         reading = replace(place, fragment=entry.path)
         if not await _is_as_digested(catalog, entry):
             finding = Finding("CAT-9", entry.path, "The data is not what its digest is over.")
-            self._call.add_document(reading, (finding,), trust="rejected")
+            self._call.add_document(reading, (finding,), trust=REJECTED)
         elif isinstance(gate(document_class, None, body), NotADocument):
             detail = "The data is not the kind of document that its type says."
             self._call.steps.note(entry.kind.value, reading.url, StepOutcome.WRONG_KIND, detail)
@@ -208,7 +209,7 @@ class Expansion:
             return
         protocol = _LOCATED.get(entry.kind)
         if protocol is not None:
-            self._call.add_endpoint(protocol, entry.url.uri, "ai-catalog", "hint")
+            self._call.add_endpoint(protocol, entry.url.uri, "ai-catalog", HINT)
         elif self._located < _MOST_LOCATED:
             self._located += 1
             self._call.add_located(entry.url, entry.kind.value)

@@ -16,10 +16,11 @@ from proxy.discovery.manifesturls import published_target
 from proxy.discovery.routes import RouteRecord
 from proxy.discovery.urls import UrlReason
 from proxy.engine.discovery.authorization import Authorization
-from proxy.engine.discovery.call import Call, Document
+from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.client import Client
 from proxy.engine.discovery.manifests import FoundManifest
 from proxy.engine.discovery.preparation import Outcome, overhead
+from proxy.engine.discovery.publications import HINT, REJECTED, Document
 from proxy.engine.discovery.records import DnsFacts
 from proxy.http.messages import SAFE_METHODS
 from proxy.http.targets import Target
@@ -28,7 +29,9 @@ from proxy.http.timestamps import timestamp
 # Of a manifest whose schema is not known only these count (U-M2); no level is none above them.
 _STATIC_LEVELS: Final = frozenset({None, "L0", "L1"})
 _COEXISTING: Final = frozenset({"aid1", "aid2"})
-_UNUSED: Final = frozenset({"hint", "rejected"})
+_UNUSED: Final = frozenset({HINT, REJECTED})
+# What every site may have, and what only ever goes with something else.
+_INCIDENTAL: Final = frozenset({DocumentClass.ROBOTS, DocumentClass.OAUTH_AS, DocumentClass.OAUTH_PR})
 
 
 @dataclass(slots=True)
@@ -78,8 +81,8 @@ class Discovered:
 
 
 def _is_for_agents(document: Document) -> bool:
-    """Whether it is a publication: every site has a robots.txt, and what nothing vouches for is nobody's."""
-    return document.found and document.document_class != DocumentClass.ROBOTS and document.trust not in _UNUSED
+    """Whether it is a publication for agents; what nothing vouches for is nobody's."""
+    return document.found and document.document_class not in _INCIDENTAL and document.trust not in _UNUSED
 
 
 def members(discovered: Discovered) -> dict[str, object]:
@@ -93,7 +96,7 @@ def members(discovered: Discovered) -> dict[str, object]:
         "trust": None if manifest is None else _trust(manifest, discovered),
         "dns": discovered.dns.told() if discovered.dns else {"dnssec": "indeterminate", "records": []},
         "documents": [document.told() for document in sorted(call.documents.values(), key=_place)],
-        "endpoints": [call.endpoints[key].told() for key in sorted(call.endpoints)],
+        "endpoints": [endpoint.told() for endpoint in call.endpoints],
         "authorization": discovered.authorization.told() if discovered.authorization else None,
         "client": discovered.client.told(),
         "routes": [] if manifest is None else _routes(manifest, discovered.client),

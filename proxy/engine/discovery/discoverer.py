@@ -12,10 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from proxy.caching.generations import is_touched
 from proxy.discovery.dnsvalues import Security
 from proxy.discovery.names import BadDomain, is_local
 from proxy.discovery.oauth import IssuerSlash
-from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.budget import Budget
+from proxy.engine.discovery.call import Call, at
 from proxy.engine.discovery.client import client_of
 from proxy.engine.discovery.description import Discovered, members
 from proxy.engine.discovery.landing import Landing
@@ -28,12 +30,19 @@ from proxy.engine.discovery.sources import Reach, Sources
 from proxy.engine.discovery.steps import StepOutcome, Steps
 from proxy.engine.gateway import Gateway
 from proxy.engine.state import EngineState
+from proxy.http.problems import Problem, Slug
 from proxy.metering import Meter, current_meter
 from proxy.ports import Dns, LocalLink, Origin
 
 # What DNS may take of the time for a call; documents have places of their own.
 _DNS_SHARE: Final = 0.25
 _DNS_SECONDS: Final = 2.0
+# Discoveries that go on at once, and those that may be under way with the ones that wait.
+_MOST_AT_ONCE: Final = 64
+_MOST_UNDER_WAY: Final = 512
+_OVERLOADED: Final = Problem(
+    Slug.OVERLOADED, "Too many domains are being discovered at once. Ask again in a few seconds."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,8 @@ class Discoverer:
         patience = min(settings.deadline * _DNS_SHARE, _DNS_SECONDS)
         self._dns = DnsRound(world.dns, secrets.token_bytes(16), patience, trust)
         self._results = Results(state.generations, state.clock)
-        self._under_way: dict[tuple[Question, int], asyncio.Task[_Found]] = {}
+        self._under_way: dict[Question, asyncio.Task[_Found | Problem]] = {}
+        self._places = asyncio.Semaphore(_MOST_AT_ONCE)
 
     @property
     def is_isolated(self) -> bool:
@@ -107,54 +117,72 @@ class Discoverer:
         """The answer that is ready; None when it has to be found out."""
         return self._results.get(question)
 
-    async def discover(self, question: Question) -> Prepared:
-        """The answer, found out now. A call that waited for another's is told what it cost itself: nothing."""
-        # A call that began before the last purge may have read what was purged.
-        key = (question, self._generations.latest)
-        task = self._under_way.get(key)
-        if task is not None:
-            return (await asyncio.shield(task)).for_others
-        task = asyncio.get_running_loop().create_task(self._discover(question))
-        self._under_way[key] = task
-        task.add_done_callback(lambda _: self._under_way.pop(key, None))
-        return (await asyncio.shield(task)).for_caller
+    async def discover(self, question: Question) -> Prepared | Problem:
+        """The answer, found out now; a problem when too many are being found out.
 
-    async def _discover(self, question: Question) -> _Found:
-        """Find out, and once more where a purge came between: nothing that it concerns is told any more."""
+        A call that waited for another's is told what it cost itself: nothing.
+        """
+        task = self._under_way.get(question)
+        if task is not None:
+            found = await asyncio.shield(task)
+            return found if isinstance(found, Problem) else found.for_others
+        if len(self._under_way) >= _MOST_UNDER_WAY:
+            return _OVERLOADED
+        task = asyncio.get_running_loop().create_task(self._discover(question))
+        self._under_way[question] = task
+        task.add_done_callback(lambda _: self._under_way.pop(question, None))
+        found = await asyncio.shield(task)
+        return found if isinstance(found, Problem) else found.for_caller
+
+    async def _discover(self, question: Question) -> _Found | Problem:
         meter = Meter()
         current_meter.set(meter)
-        generation = self._generations.latest
-        found = await self._find_out(question, meter)
-        if generation != self._generations.latest:
-            generation = self._generations.latest
-            found = await self._find_out(question, meter)
-        self._results.put(question, found.for_others, generation)
-        return found
+        ends_at = asyncio.get_running_loop().time() + self._settings.deadline
+        try:
+            async with asyncio.timeout_at(ends_at):
+                await self._places.acquire()
+        except TimeoutError:
+            return _OVERLOADED
+        try:
+            return await self._find_out(question, meter, ends_at)
+        finally:
+            self._places.release()
 
-    async def _find_out(self, question: Question, meter: Meter) -> _Found:
-        call = Call(
-            domain=question.domain,
+    async def _find_out(self, question: Question, meter: Meter, ends_at: float) -> _Found:
+        """Find out, and again where a purge came between: nothing that it concerns is told any more."""
+        while True:
+            generation = self._generations.latest
+            call = self._call(question.domain, meter)
+            discovered = Discovered(call, client_of(question.level, question.ladder))
+            await self._gather_in_time(discovered, ends_at)
+            uris = frozenset((at(question.domain).uri, *call.uris))
+            is_late = asyncio.get_running_loop().time() >= ends_at
+            if is_late or not is_touched(self._generations.marks, generation, uris):
+                break
+        told = members(discovered)
+        now, fresh_until = self._clock(), call.fresh_until
+        for_others = prepared(costing_nothing(told, now, fresh_until), fresh_until)
+        self._results.put(question, for_others, uris, generation)
+        return _Found(prepared(told, fresh_until), for_others)
+
+    def _call(self, domain: str, meter: Meter) -> Call:
+        return Call(
+            domain=domain,
             reader=self._reader,
             steps=Steps(self._clock, meter),
             meter=meter,
             clock=self._clock,
             places=asyncio.Semaphore(self._settings.concurrency),
+            budget=Budget(domain, meter),
         )
-        discovered = Discovered(call, client_of(question.level, question.ladder))
-        await self._gather_in_time(discovered)
-        told = members(discovered)
-        now, fresh_until = self._clock(), call.fresh_until
-        for_others = prepared(costing_nothing(told, now, fresh_until), fresh_until)
-        return _Found(prepared(told, fresh_until), for_others)
 
-    async def _gather_in_time(self, discovered: Discovered) -> None:
-        """Find out as much as the deadline allows."""
-        call = discovered.call
+    async def _gather_in_time(self, discovered: Discovered, ends_at: float) -> None:
+        """Find out as much as the time allows."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.deadline):
+            async with asyncio.timeout_at(ends_at):
                 await self._gather(discovered)
                 return
-        await call.abandon()
+        await discovered.call.abandon()
 
     async def _gather(self, discovered: Discovered) -> None:
         call, link = discovered.call, self._world.link

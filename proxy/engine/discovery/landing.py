@@ -6,16 +6,16 @@ an unchanged page costs a 304.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from proxy.caching.directives import parse_response_directives
 from proxy.caching.freshness import Exchange, born, freshness_lifetime
 from proxy.caching.vary import parse_vary
 from proxy.discovery.classes import DocumentClass
+from proxy.engine.discovery.memory import Memory
 from proxy.engine.discovery.reader import Reader
-from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
+from proxy.engine.discovery.reading import Admit, Manner, Reading, ReadOutcome
 from proxy.http.fields import Fields
 from proxy.http.targets import Target
 from proxy.ports import Clock, Generations
@@ -24,12 +24,9 @@ from proxy.ports import Clock, Generations
 _SILENT_SECONDS: Final = 3600.0
 _MOST: Final = 4096
 _MANNER: Final = Manner(method="HEAD", accept="text/markdown, text/html;q=0.9, */*;q=0.1")
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    reading: Reading
-    generation: int
+# All that a page is asked for by, and validated by.
+_OF_USE: Final = frozenset({"link", "etag", "last-modified"})
+_LONGEST_FIELDS: Final = 8192
 
 
 class Landing:
@@ -40,29 +37,28 @@ class Landing:
         self._generations = generations
         self._clock = clock
         self._negative_ttl = negative_ttl
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: Memory[str, Reading] = Memory(generations, _MOST)
 
-    async def head(self, target: Target, *, stored_only: bool) -> Reading:
-        """The fields of the page at `target`; `stored_only` as in `Manner`."""
+    async def head(self, target: Target, *, stored_only: bool, admit: Admit | None = None) -> Reading:
+        """The fields of the page at `target` that are of use; `stored_only` and `admit` as in `Manner`."""
         kept = self._kept.get(target.uri)
-        if kept is not None and kept.generation != self._generations.latest:
-            kept = None
-        if kept is not None and self._clock() < kept.reading.fresh_until:
-            return replace(kept.reading, cache="hit")
-        conditions = () if kept is None else _conditions(kept.reading.fields)
-        manner = replace(_MANNER, fields=Fields(conditions), stored_only=stored_only)
+        if kept is not None and self._clock() < kept.fresh_until:
+            return replace(kept, cache="hit")
+        conditions = () if kept is None else _conditions(kept.fields)
+        manner = replace(_MANNER, fields=Fields(conditions), stored_only=stored_only, admit=admit)
+        generation = self._generations.latest
         reading = await self._reader.read(target, DocumentClass.OTHER, manner)
         if kept is not None and reading.status == 304:
-            reading = self._timed(replace(kept.reading, cache="revalidated"), reading.fields)
+            reading = self._timed(replace(kept, cache="revalidated"), reading.fields)
         elif reading.is_found:
             reading = self._timed(reading, reading.fields)
         elif reading.outcome is ReadOutcome.ABSENT:
             reading = replace(reading, fresh_until=self._clock() + self._negative_ttl)
         else:
             return reading
-        self._kept[target.uri] = _Kept(reading, self._generations.latest)
-        if len(self._kept) > _MOST:
-            self._kept.popitem(last=False)
+        reading = replace(reading, fields=reading.fields.where(lambda name, _: name.lower() in _OF_USE))
+        if sum(len(value) for _, value in reading.fields) <= _LONGEST_FIELDS:
+            self._kept.put(target.uri, reading, reading.uris, generation)
         return reading
 
     def _timed(self, reading: Reading, fields: Fields) -> Reading:

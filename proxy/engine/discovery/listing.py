@@ -10,7 +10,7 @@ from proxy.discovery.dnsvalues import DnsAnswer
 from proxy.discovery.indextxt import IndexText
 from proxy.discovery.svcb import Pointer
 from proxy.discovery.txt import TxtKind, TxtRecord
-from proxy.http.secrets import find_secret
+from proxy.http.secrets import masked
 
 _LISTED_KINDS: Final = frozenset({TxtKind.UAIX1, TxtKind.AID1, TxtKind.AID2})
 
@@ -22,7 +22,7 @@ def _record(
         "name": answer.name,
         "type": answer.type,
         "kind": kind,
-        "value": {name: _without_secret(text) for name, text in value.items()},
+        "value": {name: masked(said) if isinstance(said, str) else said for name, said in value.items()},
         "ttl": answer.ttl,
         "accepted": accepted,
         "reason": reason,
@@ -32,14 +32,6 @@ def _record(
 def listing_order(record: Mapping[str, object]) -> tuple[str, ...]:
     """Resolvers give the records of a name in any order."""
     return (str(record["name"]), str(record["type"]), json.dumps(record["value"], sort_keys=True))
-
-
-def _without_secret(text: object) -> object:
-    """What a record says, as it may be shown: of a URL with a secret in it only what stands before that."""
-    if not isinstance(text, str) or "://" not in text or find_secret(text) is None:
-        return text
-    plain = text.partition("?")[0].partition("#")[0]
-    return plain if find_secret(plain) is None else plain.partition("://")[0]
 
 
 def listed_txt(answer: DnsAnswer, record: TxtRecord) -> dict[str, object]:

@@ -45,7 +45,7 @@ async def find_local(call: Call, link: LocalLink) -> FoundManifest | None:
             continue
         link.admit(agent.host, agent.addresses)
         target = Target("https", agent.host, agent.port, agent.path, None)
-        call.add_endpoint(agent.proto or "uaix", target.uri, "mdns", _TRUST)
+        call.add_endpoint(agent.proto or "uaix", target.uri, "mdns", _TRUST, place=agent.name)
         found = found or await _manifest(call, target, agent)
     return found
 

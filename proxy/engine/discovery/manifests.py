@@ -12,6 +12,7 @@ from proxy.discovery.redirects import moves
 from proxy.discovery.uaix1 import Uaix1, default_endpoint
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.provenance import vouches
+from proxy.engine.discovery.publications import HINT, ORIGIN_TLS
 from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, shown
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.steps import StepOutcome
@@ -85,8 +86,10 @@ async def _read(call: Call, target: Target) -> FoundManifest:
     findings = list(lint_manifest(reading.body, call.clock()))
     if isinstance(manifest, ManifestRefused) or (reading.needs_proof and not vouches(reading, manifest.site)):
         return _refused(call, reading, manifest, findings)
-    call.confirm(reading)
-    call.add_document(reading, findings)
+    if reading.needs_proof:
+        call.confirm(reading)
+    # A record on another host that may be believed vouches for it as the origin would.
+    call.add_document(reading, findings, trust=ORIGIN_TLS)
     return FoundManifest(reading, manifest)
 
 
@@ -95,6 +98,6 @@ def _refused(
 ) -> FoundManifest:
     detail = manifest.detail if isinstance(manifest, ManifestRefused) else "Another domain serves it, unproven."
     reason = manifest.reason.value if isinstance(manifest, ManifestRefused) else "cross-domain"
-    call.add_document(reading, [*findings, Finding("U-M4", "/site/url", detail)], trust="hint")
+    call.add_document(reading, [*findings, Finding("U-M4", "/site/url", detail)], trust=HINT)
     call.steps.note("manifest-authority", reading.url, StepOutcome.REFUSED, f"{reason}: {detail}")
     return FoundManifest(replace(reading, outcome=ReadOutcome.REFUSED, reason=reason, detail=detail), None)

@@ -11,7 +11,6 @@ from typing import Final
 
 from proxy.discovery.aidrecord import AidRecord
 from proxy.discovery.challenges import MetadataLocated, parse_challenges, resource_metadata
-from proxy.discovery.classes import DocumentClass
 from proxy.discovery.names import same_site
 from proxy.discovery.pka import (
     PkaReason,
@@ -70,7 +69,7 @@ async def prove(call: Call, record: AidRecord, origin: Origin, agent: str) -> Pr
     if record.key is None:
         call.steps.note("aid-pka", record.uri, StepOutcome.SKIPPED, "The proof of an aid1 key is another one.")
         return Proof(no_proof(PkaReason.LEGACY_KEY), call.clock())
-    refusal = call.refusal(record.target, DocumentClass.OTHER)
+    refusal = call.refusal(record.target)
     if refusal is not None:
         call.steps.note("aid-pka", shown(record.target), StepOutcome.SKIPPED, refusal.detail)
         return Proof(no_proof(PkaReason.UNAVAILABLE), call.clock())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proxy.discovery.links import parse_link_fields
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.publications import HINT
 from proxy.engine.discovery.reading import Reading
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
@@ -20,15 +21,18 @@ def vouches(reading: Reading, site: Target | None = None) -> bool:
 def is_usable(call: Call, reading: Reading) -> bool:
     """Whether there is a document, and it lies where it may, or vouches for the domain from elsewhere.
 
-    What is not usable is listed here: as not there, or as a hint.
+    What is not usable is listed here, as not there or as a hint, unless it was rejected before.
     """
     if not reading.is_found:
         call.add_document(reading)
         return False
+    if call.is_rejected(reading.url):
+        return False
     if reading.needs_proof and not vouches(reading):
         detail = "cross-domain: It lies on another domain, which does not say that it is this one's."
         call.steps.note(reading.document_class.value, reading.url, StepOutcome.REFUSED, detail)
-        call.add_document(reading, trust="hint")
+        call.add_document(reading, trust=HINT)
         return False
-    call.confirm(reading)
+    if reading.needs_proof:
+        call.confirm(reading)
     return True

@@ -7,23 +7,22 @@ Nothing here raises for what an origin does: however it ends, there is a reading
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from proxy.caching.directives import parse_response_directives
-from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.names import is_local, same_site
+from proxy.discovery.names import is_local
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.urls import UrlReason, UrlRefused, checked
-from proxy.engine.discovery.reading import CENTRAL, CENTRAL_DETAIL, PLAINLY, Judge, Manner, Reading, ReadOutcome
+from proxy.engine.discovery.memory import Memory
+from proxy.engine.discovery.reading import OVER_BUDGET, PLAINLY, Judge, Manner, Reading, ReadOutcome, Refused
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.settings import Rules
 from proxy.http.codings import CodingFault, decode_body
-from proxy.http.fields import Fields
+from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import Target
@@ -51,14 +50,8 @@ _ACCEPT: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    reading: Reading
-    generation: int
-
-
-# What was looked for: where, of which class, and by which further check.
-_Key = tuple[str, DocumentClass, Judge | None]
+# What was looked for: where, of which class, asked for how, and by which further check.
+_Key = tuple[str, DocumentClass, str | None, Fields, Judge | None]
 
 
 class Reader:
@@ -79,7 +72,7 @@ class Reader:
         self._clock = clock
         self._agent = agent
         self._negative_ttl = negative_ttl
-        self._negative: OrderedDict[_Key, _Remembered] = OrderedDict()
+        self._negative: Memory[_Key, Reading] = Memory(generations, _MAX_REMEMBERED)
 
     async def read(self, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY) -> Reading:
         """The document at `target`, which should be of `document_class`."""
@@ -87,12 +80,13 @@ class Reader:
         refused = _out_of_reach(target, manner.realm)
         if refused is not None:
             return replace(start, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
-        key = (target.uri, document_class, manner.judge)
-        remembered = None if "cache-control" in manner.fields else self._recall(key)
-        if remembered is not None:
+        key = (target.uri, document_class, manner.accept, manner.fields, manner.judge)
+        remembered = None if "cache-control" in manner.fields else self._negative.get(key)
+        if remembered is not None and self._clock() < remembered.fresh_until:
             return remembered
+        generation = self._generations.latest
         reading = await self._follow(start, manner)
-        return self._remembered(key, reading) if manner.method == "GET" else reading
+        return self._remembered(key, reading, generation) if manner.method == "GET" else reading
 
     async def _follow(self, reading: Reading, manner: Manner) -> Reading:
         while True:
@@ -103,9 +97,9 @@ class Reader:
             step = next_hop(policy, got.asked, got.hops, got.target, got.status, location)
             if isinstance(step, NotFollowed):
                 return replace(got, outcome=ReadOutcome.REFUSED, reason=step.reason, detail=step.detail)
-            if is_central(step.hop.target.host, got.asked.host):
-                return replace(got, outcome=ReadOutcome.REFUSED, reason=CENTRAL, detail=CENTRAL_DETAIL)
             refused = _out_of_reach(step.hop.target, manner.realm)
+            if refused is None and manner.admit is not None:
+                refused = manner.admit(step.hop.target)
             if refused is not None:
                 return replace(got, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
             reading = replace(
@@ -116,16 +110,13 @@ class Reader:
             )
 
     async def _ask(self, reading: Reading, manner: Manner) -> Reading:
-        target, site = reading.target, manner.site
-        learned = site is not None and same_site(site, target.host)
-        learned = learned and self._rules.learn(target, reading.document_class)
-        request = Request(manner.method, target, self._lines(reading, manner), manner.realm)
+        target = reading.target
+        # Of other hosts' resources a domain's word says nothing to whoever else asks for them.
+        named = reading.document_class.value if manner.site == target.host else None
+        request = Request(manner.method, target, self._lines(reading, manner), manner.realm, named)
         stored_only = manner.stored_only and target.host == reading.asked.host
         answer = await (self._gateway.stand_in(request) if stored_only else self._gateway.handle(request))
-        got = await self._got(reading, answer, manner)
-        if learned and not got.is_found:
-            self._rules.forget(target)
-        return got
+        return await self._got(reading, answer, manner)
 
     def _lines(self, reading: Reading, manner: Manner) -> Fields:
         accept = manner.accept or _ACCEPT.get(reading.document_class, _JSON)
@@ -200,16 +191,7 @@ class Reader:
             )
         return replace(reading, outcome=ReadOutcome.FOUND, body=decoded)
 
-    def _recall(self, key: _Key) -> Reading | None:
-        known = self._negative.get(key)
-        if known is None:
-            return None
-        if known.generation == self._generations.latest and self._clock() < known.reading.fresh_until:
-            return known.reading
-        del self._negative[key]
-        return None
-
-    def _remembered(self, key: _Key, reading: Reading) -> Reading:
+    def _remembered(self, key: _Key, reading: Reading, generation: int) -> Reading:
         """Keep in mind what the HTTP cache does not: that there is no such document. How long that holds is told.
 
         Nothing of an answer is kept but that it was not the document, so `no-store` says nothing about it.
@@ -217,15 +199,14 @@ class Reader:
         now = self._clock()
         if reading.outcome in (ReadOutcome.FOUND, ReadOutcome.FAILED) or now < reading.fresh_until < math.inf:
             return reading
-        reading = replace(reading, fresh_until=now + self._negative_ttl)
-        kept = replace(reading, cache="remembered")
-        self._negative[key] = _Remembered(kept, self._generations.latest)
-        if len(self._negative) > _MAX_REMEMBERED:
-            self._negative.popitem(last=False)
+        if reading.reason == OVER_BUDGET:  # which says nothing of the document
+            return replace(reading, fresh_until=now)
+        reading = replace(reading, fields=NO_FIELDS, fresh_until=now + self._negative_ttl)
+        self._negative.put(key, replace(reading, cache="remembered"), reading.uris, generation)
         return reading
 
 
-def _out_of_reach(target: Target, realm: Realm) -> UrlRefused | None:
+def _out_of_reach(target: Target, realm: Realm) -> Refused | None:
     """Why nothing is asked for at `target` in a realm; None when it may be.
 
     The local link and the public network never answer for each other (MD-1).
@@ -233,11 +214,11 @@ def _out_of_reach(target: Target, realm: Realm) -> UrlRefused | None:
     if realm is Realm.ANY:
         return None
     if is_local(target.host) is not (realm is Realm.LOCAL):
-        return UrlRefused(UrlReason.SSRF, "The URL leads from the public network to the local link, or back.")
+        return Refused(UrlReason.SSRF, "The URL leads from the public network to the local link, or back.")
     try:
         checked(target)
     except UrlRefused as refused:
-        return refused
+        return Refused(refused.reason, refused.detail)
     return None
 
 

@@ -13,9 +13,10 @@ from proxy.discovery.gate import NotADocument
 from proxy.discovery.redirects import Hop
 from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Realm, ResponseHead
-from proxy.http.secrets import find_secret
+from proxy.http.secrets import masked
 from proxy.http.targets import Target
 
+OVER_BUDGET: Final = "over-budget"
 CENTRAL: Final = "central-service"
 CENTRAL_DETAIL: Final = "A central service: discovery does without."
 
@@ -62,6 +63,11 @@ class Reading:
         return self.outcome is ReadOutcome.FOUND
 
     @property
+    def uris(self) -> frozenset[str]:
+        """What was asked for on the way."""
+        return frozenset((self.asked.uri, *(hop.target.uri for hop in self.hops)))
+
+    @property
     def is_gone(self) -> bool:
         """Whether the origin says 410."""
         return self.status == 410
@@ -78,20 +84,30 @@ class Reading:
 
 
 def shown(target: Target) -> str:
-    """A target as answers show it: the origin alone where the rest holds a secret, as signed URLs do."""
-    return target.uri if find_secret(target.uri) is None else f"{target.origin}/"
+    """A target as answers show it."""
+    return masked(target.uri)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a target is not asked for; `reason` is stable, `detail` for people."""
+
+    reason: str
+    detail: str
 
 
 Judge = Callable[[ResponseHead, bytes], NotADocument | None]
+Admit = Callable[[Target], Refused | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How a document is asked for.
 
-    `site`: a host whose own word it is that the target is of its class; within its registrable domain the cache
-    then treats the target as such. `fields` go along with the request. `judge` is a check beside the class's gate.
-    `stored_only`: the origin is known not to answer, and only what is stored may do so.
+    `site`: a host whose own word it is that the target is of its class; on that host the cache then treats the
+    target as such. `fields` go along with the request. `judge` is a check beside the class's gate. `admit` tells
+    why redirects may not lead somewhere. `stored_only`: the origin is known not to answer, and only what is stored
+    may do so.
     """
 
     method: str = "GET"
@@ -100,6 +116,7 @@ class Manner:
     fields: Fields = NO_FIELDS
     realm: Realm = Realm.PUBLIC
     judge: Judge | None = None
+    admit: Admit | None = None
     stored_only: bool = False
 
 

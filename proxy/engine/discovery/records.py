@@ -15,6 +15,7 @@ from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Security
 from proxy.discovery.indextxt import read_index_txt
 from proxy.discovery.svcb import MAX_ALIASES, Place, Pointer, PointerKind, PointerReason, pointers
 from proxy.discovery.txt import AgentTxt, TxtKind, read_agent_txt
+from proxy.engine.discovery.budget import MOST_QUESTIONS
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.listing import listed_index, listed_pointer, listed_txt, listing_order
 from proxy.engine.discovery.steps import StepEnd, StepOutcome
@@ -45,7 +46,8 @@ class DnsFacts:
     answer: DnsAnswer
     records: list[dict[str, object]] = field(default_factory=list)
     pointers: list[Pointer] = field(default_factory=list)
-    agents: list[Pointer] = field(default_factory=list)
+    agents: dict[str, list[Pointer]] = field(default_factory=dict)
+    """By the name that the index gives each."""
     links: list[Target] = field(default_factory=list)
 
     @property
@@ -117,6 +119,9 @@ class DnsRound:
         await asyncio.gather(*(self._agent(call, facts, agent) for agent in found.agents[:_MOST_AGENTS]))
 
     async def _ask(self, call: Call, step: str, name: str, record_type: str) -> DnsAnswer:
+        if not call.budget.spend_question():
+            call.limit(f"One discovery asks no more than {MOST_QUESTIONS} questions of DNS.")
+            return replace(_unanswered(call), name=name, type=record_type, owner=name)
         answer = await call.steps.take(step, name, lambda: self._dns.resolve(name, record_type), _step_end)
         call.expire_at(min(answer.expires, call.clock() + _LONGEST_SECONDS))
         if answer.records and self._trust.requires_dnssec and answer.security is not Security.SECURE:
@@ -176,7 +181,7 @@ class DnsRound:
         """The records of an agent that the index names: where it can be spoken to."""
         answer = await self._ask(call, "dns-svcb", f"{name}._agents.{call.domain}", "SVCB")
         followed = _listed(facts, await self._followed(call, answer))
-        facts.agents += [pointer for pointer in followed if pointer.kind is PointerKind.AGENT]
+        facts.agents[name] = [pointer for pointer in followed if pointer.kind is PointerKind.AGENT]
 
     async def _probe_wildcard(self, call: Call, facts: DnsFacts) -> None:
         """A label that nobody published: what it says as well comes from a wildcard (C-23)."""

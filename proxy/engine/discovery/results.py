@@ -1,21 +1,24 @@
 """Finished answers, kept ready to be sent until the first of their sources is to be read again.
 
 An answer is kept as the bytes of a call that costs nothing: only the time it took is filled in when it is sent.
-Purge and invalidation end every answer: what they concern is not known here.
+A purge that concerns any of them ends it too.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
 from proxy.capability.ladders import Label, Ladder, parse_level
+from proxy.engine.discovery.memory import Memory
 from proxy.http.problems import Problem
 from proxy.ports import Clock, Generations
 
 MAX_BYTES: Final = 32 * 2**20
+# One answer above this is not worth the place of many others.
+_LARGEST: Final = 2**20
+_MEMBERS_SIZE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class Prepared:
 
     @property
     def size(self) -> int:
-        """What it takes of the memory set aside."""
-        return len(self.before) + len(self.after)
+        """What it takes of the memory set aside; a problem's members take several times their text."""
+        return (len(self.before) + len(self.after)) * (1 if self.problem is None else _MEMBERS_SIZE)
 
     def body(self, milliseconds: float) -> bytes:
         """The bytes to send."""
@@ -64,38 +67,22 @@ def question_of(domain: str, level: str | None, ladder: str | None) -> Question:
 
 
 class Results:
-    """Prepared answers by question, bounded in bytes; the one that was longest not asked for goes first."""
+    """Prepared answers by question, bounded in bytes."""
 
     def __init__(self, generations: Generations, clock: Clock, max_bytes: int = MAX_BYTES) -> None:
-        self._generations = generations
         self._clock = clock
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._kept: OrderedDict[Question, tuple[Prepared, int]] = OrderedDict()
+        self._kept: Memory[Question, Prepared] = Memory(generations, max_bytes)
 
     def get(self, question: Question) -> Prepared | None:
         """The answer, while it is good."""
-        kept = self._kept.get(question)
-        if kept is None:
-            return None
-        prepared, generation = kept
-        if generation == self._generations.latest and self._clock() < prepared.fresh_until:
-            self._kept.move_to_end(question)
+        prepared = self._kept.get(question)
+        if prepared is None or self._clock() < prepared.fresh_until:
             return prepared
-        self._drop(question)
+        self._kept.drop(question)
         return None
 
-    def put(self, question: Question, prepared: Prepared, generation: int) -> None:
-        """Keep an answer made of what was read since `generation`."""
-        if question in self._kept:
-            self._drop(question)
-        if generation != self._generations.latest or not self._clock() < prepared.fresh_until < math.inf:
-            return
-        self._kept[question] = (prepared, generation)
-        self._bytes += prepared.size
-        while self._bytes > self._max_bytes:
-            self._drop(next(iter(self._kept)))
-
-    def _drop(self, question: Question) -> None:
-        prepared, _ = self._kept.pop(question)
-        self._bytes -= prepared.size
+    def put(self, question: Question, prepared: Prepared, uris: frozenset[str], generation: int) -> None:
+        """Keep an answer made of `uris`, read since `generation` began."""
+        self._kept.drop(question)
+        if self._clock() < prepared.fresh_until < math.inf and prepared.size <= _LARGEST:
+            self._kept.put(question, prepared, uris, generation, prepared.size)

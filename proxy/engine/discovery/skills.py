@@ -9,9 +9,9 @@ from typing import Final
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import matches
 from proxy.discovery.findings import Finding
-from proxy.discovery.names import same_site
 from proxy.discovery.skills import Skill, SkillsIndex, parse_skills
 from proxy.engine.discovery.call import Call
+from proxy.engine.discovery.publications import REJECTED
 from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
@@ -33,33 +33,36 @@ async def find_skills(call: Call, index: Target) -> bool:
     if len(skills) < len(parsed.skills):
         detail = f"Only the first {_MOST_ARTIFACTS} artifacts are looked at."
         call.steps.note(_ARTIFACT, reading.url, StepOutcome.SKIPPED, detail)
-    agree = await asyncio.gather(*(_artifact(call, skill) for skill in skills))
+    trust = call.trust(reading)
+    agree = await asyncio.gather(*(_artifact(call, skill, trust) for skill in skills))
     differing = [skill for skill, agrees in zip(skills, agree, strict=True) if not agrees]
     if differing:
-        await _once_more(call, index, differing)
+        await _once_more(call, index, differing, trust)
     return True
 
 
-async def _artifact(call: Call, skill: Skill) -> bool:
-    return _add(call, skill, await call.read(_ARTIFACT, skill.url, DocumentClass.OTHER))
+async def _artifact(call: Call, skill: Skill, trust: str) -> bool:
+    return _add(call, skill, await call.read_once(_ARTIFACT, skill.url, DocumentClass.OTHER), trust)
 
 
-def _add(call: Call, skill: Skill, reading: Reading) -> bool:
-    """List an artifact; not, and False, where it is not the one whose digest the index has."""
+def _add(call: Call, skill: Skill, reading: Reading, trust: str) -> bool:
+    """List an artifact; not, and False, where it is not the one whose digest the index has.
+
+    One that is, the index vouches for, wherever it lies; `trust` is the index's.
+    """
     if not reading.is_found:
         call.add_document(reading, document_class=_ARTIFACT)
     elif skill.digest is None:
         finding = Finding("SK-4", skill.path, "Without a digest the artifact cannot be verified.", is_warning=True)
-        trust = "origin-tls" if same_site(reading.target.host, call.domain) else "hint"
-        call.add_document(reading, (finding,), trust=trust, document_class=_ARTIFACT)
+        call.add_document(reading, (finding,), document_class=_ARTIFACT)
     elif matches(skill.digest, reading.body):
-        call.add_document(reading, document_class=_ARTIFACT)
+        call.add_document(reading, trust=trust, document_class=_ARTIFACT)
     else:
         return False
     return True
 
 
-async def _once_more(call: Call, index: Target, skills: Sequence[Skill]) -> None:
+async def _once_more(call: Call, index: Target, skills: Sequence[Skill], trust: str) -> None:
     """Index and artifacts past every cache: one of the two may only have been older than the other."""
     listed = await call.read_again(_INDEX, index, DocumentClass.AGENT_SKILLS)
     parsed = parse_skills(listed.body, listed.target) if listed.is_found else None
@@ -67,12 +70,12 @@ async def _once_more(call: Call, index: Target, skills: Sequence[Skill]) -> None
     if isinstance(parsed, SkillsIndex):
         call.add_document(listed, lint_skills(listed.body, call.clock()))
         newer = {skill.name: skill for skill in parsed.skills}
-    await asyncio.gather(*(_artifact_again(call, newer.get(skill.name, skill)) for skill in skills))
+    await asyncio.gather(*(_artifact_again(call, newer.get(skill.name, skill), trust) for skill in skills))
 
 
-async def _artifact_again(call: Call, skill: Skill) -> None:
+async def _artifact_again(call: Call, skill: Skill, trust: str) -> None:
     reading = await call.read_again(_ARTIFACT, skill.url, DocumentClass.OTHER)
-    if not _add(call, skill, reading):
+    if not _add(call, skill, reading, trust):
         detail = "The artifact at the URL is not the one whose digest the index has."
         finding = Finding("SK-4", f"{skill.path}/digest", detail)
-        call.add_document(reading, (finding,), trust="rejected", document_class=_ARTIFACT)
+        call.add_document(reading, (finding,), trust=REJECTED, document_class=_ARTIFACT)

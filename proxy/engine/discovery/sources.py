@@ -23,7 +23,7 @@ from proxy.discovery.oauth import IssuerSlash
 from proxy.discovery.robots import Robots, parse_robots
 from proxy.engine.discovery.aid import AidSource
 from proxy.engine.discovery.anp import find_descriptions
-from proxy.engine.discovery.apicatalogs import description_protocol, find_apis
+from proxy.engine.discovery.apicatalogs import ApiCatalogs, description_protocol
 from proxy.engine.discovery.authorization import find_authorization
 from proxy.engine.discovery.call import at
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card
@@ -69,7 +69,8 @@ class Sources:
         self._reach = reach
         self._root = at(self._call.domain)
         self._leads = Leads()
-        self._expansion = Expansion(self._call, self._leads)
+        self._apis = ApiCatalogs(self._call)
+        self._expansion = Expansion(self._call, self._leads, self._apis)
         self._aid = AidSource(self._call, facts, self._leads, reach.origin, reach.agent)
         self._has_documents = False
         self._has_page = False
@@ -88,7 +89,7 @@ class Sources:
             _each(
                 (
                     self._agent_card(),
-                    find_apis(self._call, self._at("api-catalog")),
+                    self._apis.read(self._at("api-catalog")),
                     find_skills(self._call, self._at("agent-skills/index.json")),
                 )
             ),
@@ -184,7 +185,7 @@ class Sources:
         targets += [("ard", target) for target in (robots.agentmaps if robots else ())]
         targets += [(_rel_of(link), link) for link in self._facts.links]
         catalogs = (self._expansion.read(rel, target) for rel, target in targets if rel in ("ard", "ai-catalog"))
-        apis = (find_apis(self._call, target) for rel, target in targets if rel == "api-catalog")
+        apis = (self._apis.read(target) for rel, target in targets if rel == "api-catalog")
         read, found = await asyncio.gather(_each(catalogs), _each(apis))
         self._has_documents = self._has_documents or any(read) or any(found)
         for link in links:
@@ -221,9 +222,7 @@ class Sources:
                 "mcp-server-card", target, DocumentClass.MCP_SERVER_CARD, Manner(site=self._call.domain)
             )
             if is_usable(self._call, reading):
-                # Elsewhere it is the record in DNS alone that says whose card this is.
-                trust = "origin-tls" if same_site(target.host, self._call.domain) else "hint"
-                add_server_card(self._call, self._leads, reading, "mcp-server-card", trust)
+                add_server_card(self._call, self._leads, reading, "mcp-server-card")
                 return
 
     async def _landing_page(self) -> None:

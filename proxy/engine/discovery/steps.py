@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from proxy.http.secrets import masked
 from proxy.metering import Meter, current_meter
 from proxy.ports import Clock
 
@@ -70,8 +71,7 @@ class Steps:
         self, name: str, target: str, work: Callable[[], Awaitable[Result]], end: Callable[[Result], StepEnd]
     ) -> Result:
         """Do `work` as a step of its own; `end` tells from its result what it came to."""
-        step = Step(name, target)
-        self._steps.append(step)
+        step = self._begin(name, target)
         meter, started = Meter(self._meter), self._clock()
         token = current_meter.set(meter)
         try:
@@ -85,13 +85,17 @@ class Steps:
 
     def note(self, name: str, target: str, outcome: StepOutcome, detail: str) -> None:
         """A step that needed no traffic, or was left out."""
-        step = Step(name, target)
-        self._steps.append(step)
+        step = self._begin(name, target)
         self._finish(step, StepEnd(outcome, detail))
 
     def told(self) -> list[dict[str, object]]:
         """Every step as the answer has it."""
         return [step.told() for step in self._steps]
 
+    def _begin(self, name: str, target: str) -> Step:
+        step = Step(name, masked(target))
+        self._steps.append(step)
+        return step
+
     def _finish(self, step: Step, end: StepEnd) -> None:
-        step.outcome, step.detail = end.outcome, end.detail[:_LONGEST]
+        step.outcome, step.detail = end.outcome, masked(end.detail[: 4 * _LONGEST])[:_LONGEST]

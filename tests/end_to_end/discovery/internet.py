@@ -84,6 +84,8 @@ chat.market           IN SVCB  1 agents alpn="mcp"
 chat._agents.market   IN SVCB  0 chat.market
 billing.market        IN SVCB  1 agents alpn="a2a" port=8443
 billing._agents.market IN SVCB 1 agents alpn="a2a" port=8443
+far                   IN A     {SITES}
+_catalog._agents.far  IN SVCB  1 nsec3.com. alpn="h2"
 tiers                 IN A     {SITES}
 _index._agents.tiers  IN HTTPS 1 agents alpn="h2"
 ports                 IN A     {SITES}
@@ -108,6 +110,10 @@ _agent.big            IN TXT   {" ".join(f'"{"x" * 250}"' for _ in range(8))}
 big                   IN A     {SITES}
 """,
     **{f"{name}.": f"@ IN A {SITES}" for name in JUDGED},
+    "unsigned.com.": f"""
+@                     IN A     {SITES}
+_catalog._agents      IN SVCB  1 agents.example.com. alpn="h2"
+""",
     "com.": _central(".com"),
     ".": _central(".ai", ".io", ".org", ".so"),
 }

@@ -8,10 +8,11 @@ import re
 import socket
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.end_to_end.discovery.internet import MANIFEST, Internet, discover
 from tests.end_to_end.discovery.publisher import agent_card, manifest, publish_everything
-from tests.end_to_end.running import Reply, Wire, request, running
+from tests.end_to_end.running import Reply, Running, Wire, request, running
 from tests.simulators.wire import Ending, ScriptedOrigin
 
 HOST = "agents.example.com"
@@ -183,6 +184,66 @@ async def test_addresses_that_may_not_be_reached(internet: Internet) -> None:
         reply = await discover(proxy, "private.example.com")
     assert (reply.status, reply.slug) == (403, "egress-denied")
     assert json.loads(reply.body)["outcome"] == "refused"
+
+
+async def counted(proxy: Running) -> dict[tuple[str, str, str], float]:
+    """Requests of the data port so far, by outcome, class and status."""
+    async with Wire.open(proxy.admin_port) as wire:
+        text = (await wire.ask(request("GET", "/metrics", "Host: 127.0.0.1"))).body.decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {
+        (sample.labels["outcome"], sample.labels["class"], sample.labels["code"]): sample.value
+        for sample in samples
+        if sample.name == "discovery_proxy_requests_total"
+    }
+
+
+DENIED: dict[str, object] = {"upstream__connect_to": []}
+# Domain, sections, status, and whether the second answer is there already.
+COUNTED: dict[str, tuple[str, dict[str, object], int, bool]] = {
+    "found": (HOST, {}, 200, True),
+    "nothing published": ("quiet.example.com", {}, 404, True),
+    "withdrawn": ("withdrawn.example.com", {}, 410, True),
+    "an address inside": ("private.example.com", DENIED, 403, True),
+    "DNSSEC required": ("unsigned.com", {"dns__dnssec": "require"}, 403, True),
+    "nobody there": ("down.example.com", {}, 503, False),
+}
+
+
+@pytest.mark.parametrize(("domain", "sections", "status", "is_kept"), COUNTED.values(), ids=COUNTED.keys())
+async def test_every_answer_about_a_domain_is_counted_by_how_it_came_about(
+    internet: Internet, domain: str, sections: dict[str, object], status: int, is_kept: bool
+) -> None:
+    publish_everything(internet, HOST)
+    internet.publish("withdrawn.example.com", MANIFEST, b"", status=410)
+    async with internet.proxy(**sections) as proxy:
+        replies = [await discover(proxy, domain) for _ in range(2)]
+        assert [reply.status for reply in replies] == [status] * 2
+        if is_kept:
+            expected = {("miss", "discovery", str(status)): 1.0, ("fresh", "discovery", str(status)): 1.0}
+        else:
+            expected = {("miss", "discovery", str(status)): 2.0}
+        assert await counted(proxy) == expected
+        assert [("hit" in (reply.get("cache-status") or "")) for reply in replies] == [False, is_kept]
+
+
+async def test_names_that_are_none_are_errors_of_the_client(internet: Internet) -> None:
+    async with internet.proxy() as proxy:
+        assert (await discover(proxy, "localhost")).status == 400
+        assert {(outcome, code) for outcome, _, code in await counted(proxy)} == {("error", "400")}
+
+
+async def test_answers_that_were_ready_are_hits_among_all_others(internet: Internet) -> None:
+    publish_everything(internet, HOST)
+    async with internet.proxy() as proxy:
+        for _ in range(4):
+            await discover(proxy, HOST)
+        await proxy.get(f"/https/{HOST}{MANIFEST}?other")
+        await discover(proxy, "localhost")
+        async with Wire.open(proxy.admin_port) as wire:
+            page = (await wire.ask(request("GET", "/", "Host: 127.0.0.1"))).body.decode()
+    # Three of five: the two others had to be fetched, and the name that is none was no look-up.
+    assert "60.0%" in page
 
 
 LABEL = "a" * 63

@@ -152,6 +152,31 @@ async def test_an_index_leads_to_its_catalog(internet: Internet) -> None:
     assert [one["url"] for one in told["endpoints"]] == ["https://api.example.com/mcp"]
 
 
+# Domain, what may vouch for its pointer, where that leads, and whether the operator's leave is enough.
+OFF_DOMAIN = {
+    "signed": ("far.example.com", "nsec3.com", True),
+    "unsigned": ("unsigned.com", "agents.example.com", False),
+}
+
+
+@pytest.mark.parametrize(("domain", "host", "is_signed"), OFF_DOMAIN.values(), ids=OFF_DOMAIN.keys())
+@pytest.mark.parametrize("allows", [True, False, None])
+async def test_pointers_out_of_the_domain(
+    internet: Internet, domain: str, host: str, is_signed: bool, allows: bool | None
+) -> None:
+    """DA-5: by default they are not followed, signed or not."""
+    internet.publish(host, "/.well-known/ai-catalog.json", catalog(domain))
+    setting = {} if allows is None else {"discovery__off_domain": allows}
+    async with internet.proxy(**setting) as proxy:
+        told = await described(proxy, domain)
+    [record] = [record for record in told["dns"]["records"] if record["type"] == "SVCB"]
+    is_followed = bool(allows) and is_signed
+    assert internet.statuses(host) == ({"/.well-known/ai-catalog.json": 200} if is_followed else {})
+    assert (record["accepted"], (record["reason"] or "").partition(":")[0]) == (
+        (True, "") if is_followed else (False, "off_domain")
+    )
+
+
 def other_name(query: Query, transport: str) -> Sequence[bytes]:
     """A good answer to another question."""
     response = dns.message.make_response(dns.message.make_query("_agent.other.example.", "TXT", id=query.id))

@@ -92,11 +92,9 @@ async def test_names_that_nobody_announces(internet: Internet) -> None:
 async def test_without_the_local_link(internet: Internet) -> None:
     async with internet.proxy() as proxy, announced(internet):
         reply = await discover(proxy, LOCAL)
-    assert (reply.status, reply.slug) == (404, "not-found")
-    [step] = json.loads(reply.body)["steps"]
-    assert (step["step"], step["outcome"]) == ("mdns", "skipped")
-    assert "discovery.mdns.enabled" in step["detail"]
-    assert internet.overhead["dns_queries"] == 0
+    assert (reply.status, reply.slug) == (400, "bad-target")
+    assert "discovery.mdns.enabled" in json.loads(reply.body)["detail"]
+    assert internet.overhead["dns_queries"] == internet.overhead["http_requests"] == 0
 
 
 async def test_the_link_answers_for_no_public_name(internet: Internet) -> None:
@@ -128,6 +126,17 @@ async def test_agents_of_no_use(internet: Internet) -> None:
         [step] = json.loads(reply.body)["steps"]
         assert any(told.startswith(f"{name}: ") and word in told for told in step["detail"].split("; ")), name
     assert internet.exchanges == []
+
+
+async def test_in_isolation_there_is_no_public_name(internet: Internet) -> None:
+    public = "agents.example.com"
+    internet.publish(public, MANIFEST, manifest(public))
+    isolated = {"discovery__mdns": {"enabled": True, "isolated": True, "interfaces": [SITES]}}
+    async with internet.proxy(**isolated) as proxy:
+        reply = await discover(proxy, public)
+    assert (reply.status, reply.slug) == (400, "bad-target")
+    assert "discovery.mdns.isolated" in json.loads(reply.body)["detail"]
+    assert internet.overhead["dns_queries"] == internet.overhead["http_requests"] == 0
 
 
 async def test_in_isolation_a_single_label_will_do(internet: Internet) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proxy.server import service, wiring
-from tests.end_to_end.discovery.internet import MANIFEST, Internet, described, discover
-from tests.end_to_end.discovery.publisher import catalog, manifest, publish_everything
+from proxy.server import network, service, wiring
+from proxy.upstream.dns.hosts import HostsFile
+from proxy.upstream.dns.resolvers import Transport, parse_resolver
+from tests.end_to_end.discovery.internet import MANIFEST, SITES, Internet, described, discover
+from tests.end_to_end.discovery.publisher import agent_card, catalog, manifest, publish_everything
 
 HOST = "agents.example.com"
 COUNTS = ("http_requests", "dns_queries", "bytes_sent", "bytes_received")
@@ -80,6 +83,51 @@ async def test_a_cold_call_costs_what_it_says(
         assert told["overhead"]["dns_queries"] >= 5
         assert sum(step["bytes"] for step in told["steps"]) == told["overhead"]["bytes_received"]
         assert told["overhead"]["central_services"] == 0
+
+
+@pytest.fixture(params=["configured", "system"])
+def resolvers(request: pytest.FixtureRequest, internet: Internet, monkeypatch: pytest.MonkeyPatch) -> object:
+    """The name server by `dns.resolvers`, or as the one that the system names."""
+    if request.param == "configured":
+        return internet.sections["dns__resolvers"]
+    system = parse_resolver(f"{SITES}:{internet.nameserver.port}", Transport.UDP)
+    monkeypatch.setattr(network, "system_resolvers", lambda transport: (system,))
+    return []
+
+
+@pytest.mark.parametrize("host", [HOST, "down.example.com", "nothing.example.com"])
+async def test_look_ups_of_addresses_are_in_it_whoever_names_the_resolvers(
+    internet: Internet, resolvers: object, host: str
+) -> None:
+    async with internet.proxy(dns__resolvers=resolvers, upstream__connect_to=[]) as proxy:
+        told = await described(proxy, host)
+    assert counts(told) == internet.overhead
+    questions = internet.nameserver.questions
+    assert questions.count((host, "A")) == questions.count((host, "AAAA")) == 1
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_the_machine_s_own_names_come_before_dns_and_cost_nothing(
+    internet: Internet, resolvers: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_known: bool
+) -> None:
+    """DNS has no address of the host, and its site is where the machine's own list says."""
+    host = "nothing.example.com"
+    url = f"https://{host}:{internet.port}/card.json"
+    internet.publish(HOST, "/.well-known/ai-catalog.json", catalog(HOST, ("application/a2a-agent-card+json", url)))
+    internet.publish(host, "/card.json", agent_card(host))
+    hosts = tmp_path / "hosts"
+    hosts.write_text(f"{SITES} {host}\n" if is_known else "", encoding="utf-8")
+    monkeypatch.setattr(network, "HostsFile", lambda: HostsFile(hosts))
+    sections: dict[str, object] = {
+        "dns__resolvers": resolvers,
+        "egress__allow_cidrs": [f"{SITES}/32"],
+        "upstream__connect_to": [f"{HOST}:443:{SITES}:{internet.port}"],
+    }
+    async with internet.proxy(**sections) as proxy:
+        told = await described(proxy, HOST)
+    assert counts(told) == internet.overhead
+    assert internet.statuses(host) == ({"/card.json": 200} if is_known else {})
+    assert ((host, "A") in internet.nameserver.questions) is not is_known
 
 
 async def test_answers_that_are_too_long_cost_two_queries(internet: Internet) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import dns.resolver
 import pytest
 
+from proxy.http.targets import Target
 from tests.end_to_end.discovery.internet import SITES, Internet, described
 from tests.simulators.knot import Internet as ZoneTree
 
@@ -173,5 +174,8 @@ async def test_the_agents_of_an_index(internet: Internet) -> None:
         told = await described(proxy, domain)
     ours = {(one["protocol"], one["url"]) for one in told["endpoints"] if one["from"] == "svcb"}
     result = await dns_aid.discover(domain, enrich_endpoints=False)
-    theirs = {(agent.protocol.value, f"https://{agent.target_host}:{agent.port}/") for agent in result.agents}
-    assert ours == theirs == {("mcp", f"{AGENTS}:443/"), ("a2a", f"{AGENTS}:8443/")}
+    theirs = {
+        (agent.protocol.value, Target("https", agent.target_host, agent.port, "/", None).uri)
+        for agent in result.agents
+    }
+    assert ours == theirs == {("mcp", f"{AGENTS}/"), ("a2a", f"{AGENTS}:8443/")}

@@ -120,7 +120,7 @@ async def test_answers(internet: Internet, prepare: Callable[[Internet], None], 
         ("withdrawn.example.com", 410),
         ("localhost", 400),
         ("expired.com", 503),
-        ("printer.local", 404),
+        ("printer.local", 400),
     ],
 )
 async def test_refusals(internet: Internet, domain: str, status: int) -> None:

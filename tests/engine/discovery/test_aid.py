@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from proxy.discovery.dnsvalues import DnsOutcome, Security, Svcb
-from tests.engine.discovery.documents import AID_AT, HTML, MANIFEST_AT, SITE, manifest
+from proxy.engine.discovery.discoverer import DiscoverySettings
+from tests.engine.discovery.documents import AID_AT, HTML, MANIFEST_AT, SITE, manifest, server_card
 from tests.simulators.discovery import Described, Neighbourhood, neighbourhood
 
 NAME = "_agent.example.com"
@@ -62,16 +63,15 @@ class TestRecords:
         assert (protocol, url, "aid2", "hint") in answer.endpoints
         assert answer["coexisting"] == ["aid2"]
 
-    async def test_dnssec_makes_more_than_a_hint_of_it(self) -> None:
-        n = recorded(AID2)
-        n.dns.security = Security.SECURE
-        assert ("mcp", "https://api.example.com/mcp", "aid2", "dns-secure") in (await n.discover()).endpoints
-
-    @pytest.mark.parametrize("security", [Security.INSECURE, Security.INDETERMINATE])
-    async def test_anything_less_does_not(self, security: Security) -> None:
+    @pytest.mark.parametrize("security", Security)
+    async def test_it_is_a_hint_whatever_dnssec_says(self, security: Security) -> None:
         n = recorded(AID2)
         n.dns.security = security
-        assert ("mcp", "https://api.example.com/mcp", "aid2", "hint") in (await n.discover()).endpoints
+        answer = await n.discover()
+        assert (answer["dns"]["dnssec"], answer.endpoints) == (
+            security.value,
+            {("mcp", "https://api.example.com/mcp", "aid2", "hint")},
+        )
 
     @pytest.mark.parametrize(
         ("texts", "endpoints"),
@@ -132,15 +132,22 @@ class TestRecords:
     async def test_every_record_is_listed_with_what_came_of_it(self) -> None:
         answer = await recorded(AID2, AID1, UAIX1, "v=spf1 -all", "v=aid2;p=mcp").discover()
         listed = [one for one in answer["dns"]["records"] if one["name"] == NAME]
-        assert [(one["kind"], one["accepted"]) for one in listed] == [
-            ("aid2", True),
+        reasons = {one["reason"] and one["reason"].partition(":")[0] for one in listed if one["accepted"]}
+        assert sorted((one["kind"], one["accepted"]) for one in listed) == [
             ("aid1", True),
-            ("uaix1", True),
-            ("foreign", False),
             ("aid2", False),
+            ("aid2", True),
+            ("foreign", False),
+            ("uaix1", True),
         ]
-        assert listed[1]["reason"].startswith("superseded: ")
-        assert listed[4]["reason"].startswith("ERR_INVALID_TXT: ")
+        assert reasons == {None, "superseded"}
+        (malformed,) = (one for one in listed if one["kind"] == "aid2" and not one["accepted"])
+        assert malformed["reason"].startswith("ERR_INVALID_TXT: ")
+
+    async def test_the_order_of_the_list_is_not_that_of_the_resolver(self) -> None:
+        texts = (AID2, AID1, UAIX1, "v=spf1 -all", "v=aid2;p=mcp")
+        lists = [(await recorded(*order).discover())["dns"]["records"] for order in (texts, texts[::-1])]
+        assert lists[0] == lists[1] and len(lists[0]) == len(texts)
 
     @pytest.mark.parametrize(
         "text",
@@ -186,8 +193,8 @@ class TestRecords:
 class TestAgentsOfTheIndex:
     """DA-8: agents that the index in DNS names."""
 
-    def indexed(self, *services: Svcb) -> Neighbourhood:
-        n = neighbourhood()
+    def indexed(self, *services: Svcb, allows: bool = False) -> Neighbourhood:
+        n = neighbourhood(DiscoverySettings(off_domain=allows))
         n.dns.txt("_index._agents.example.com", "agents=chat:mcp")
         n.dns.publish("chat._agents.example.com", "SVCB", services)
         return n
@@ -196,17 +203,45 @@ class TestAgentsOfTheIndex:
     async def test_an_agent(self, security: Security) -> None:
         n = self.indexed(Svcb(1, "chat.example.com", {1: b"\x03mcp\x02h2", 3: b"\x20\xfb"}))
         n.dns.security = security
-        trust = "dns-secure" if security is Security.SECURE else "hint"
-        assert ("mcp", "https://chat.example.com:8443/", "svcb", trust) in (await n.discover()).endpoints
+        assert ("mcp", "https://chat.example.com:8443/", "svcb", "hint") in (await n.discover()).endpoints
+
+    async def test_one_at_several_places_has_them_by_priority(self) -> None:
+        mcp = b"\x03mcp"
+        n = self.indexed(Svcb(2, "a.example.com", {1: mcp}), Svcb(1, "b.example.com", {1: mcp}))
+        urls = [one["url"] for one in (await n.discover())["endpoints"]]
+        assert urls == ["https://b.example.com/", "https://a.example.com/"]
 
     async def test_an_alias_is_followed(self) -> None:
         n = self.indexed(Svcb(0, "chat.example.com", {}))
         n.dns.publish("chat.example.com", "SVCB", [Svcb(1, "host.example.com", {1: b"\x03a2a"})])
-        assert ("a2a", "https://host.example.com:443/", "svcb", "hint") in (await n.discover()).endpoints
+        assert ("a2a", "https://host.example.com/", "svcb", "hint") in (await n.discover()).endpoints
 
-    async def test_one_on_another_domain_needs_dnssec(self) -> None:
-        n = self.indexed(Svcb(1, "chat.example.net", {1: b"\x03mcp"}))
-        assert (await n.discover()).endpoints == set()
+    @pytest.mark.parametrize("security", [Security.INSECURE, Security.SECURE])
+    @pytest.mark.parametrize("allows", [False, True])
+    async def test_one_on_another_domain_needs_dnssec_and_the_operator(
+        self, security: Security, allows: bool
+    ) -> None:
+        n = self.indexed(Svcb(1, "chat.example.net", {1: b"\x03mcp"}), allows=allows)
+        n.dns.security = security
+        is_admitted = allows and security is Security.SECURE
+        answer = await n.discover()
+        assert {one[1] for one in answer.endpoints} == ({"https://chat.example.net/"} if is_admitted else set())
+        (record,) = (one for one in answer["dns"]["records"] if one["type"] == "SVCB")
+        assert record["accepted"] is is_admitted
+        assert is_admitted or record["reason"].startswith("off_domain: ")
+
+    @pytest.mark.parametrize(("count", "is_cut"), [(8, False), (9, True), (40, True)])
+    async def test_no_more_than_eight_are_looked_up_and_that_is_told(self, count: int, is_cut: bool) -> None:
+        n = neighbourhood()
+        names = [f"a{number}" for number in range(count)]
+        n.dns.txt("_index._agents.example.com", f"agents={','.join(f'{name}:mcp' for name in names)}")
+        for name in names:
+            n.dns.svcb(f"{name}._agents.example.com", 1, f"{name}.example.com", key1=b"\x03mcp")
+        answer = await n.discover()
+        assert [one["url"] for one in answer["endpoints"]] == [f"https://{name}.example.com/" for name in names[:8]]
+        told = [(one["target"], one["detail"]) for one in answer["steps"] if one["outcome"] == "skipped"]
+        skipped = ("_index._agents.example.com", f"Of {count} agents in the index 8 are looked up.")
+        assert told == ([skipped] if is_cut else [])
 
 
 class TestDocument:
@@ -271,12 +306,30 @@ class TestDocument:
         await n.discover()
         assert n.paths[-1] == AID_AT
 
-    async def test_only_metadata_of_what_it_names_comes_after(self) -> None:
+    async def test_only_what_belongs_to_its_endpoint_comes_after(self) -> None:
+        """MCP-1: the card beside it; and its metadata."""
         n = neighbourhood()
         n.publish(AID_AT, DOCUMENT)
         await n.discover()
-        after = n.paths[n.paths.index(AID_AT) + 1 :]
-        assert after and all("oauth" in path for path in after)
+        resource = "/.well-known/oauth-protected-resource"
+        assert n.paths[n.paths.index(AID_AT) + 1 :] == ["/doc/server-card", f"{resource}/doc", resource]
+
+    @pytest.mark.parametrize("has_card", [True, False], ids=["with a card", "without"])
+    async def test_the_card_beside_the_endpoint_that_it_names(self, has_card: bool) -> None:
+        n = neighbourhood()
+        n.publish(AID_AT, DOCUMENT)
+        if has_card:
+            n.publish("https://api.example.com/doc/server-card", server_card("https://api.example.com/more"))
+        answer = await n.discover()
+        found = {("mcp", "https://api.example.com/more", "mcp-server-card", "origin-tls")} if has_card else set()
+        assert answer.endpoints == {("mcp", WELL_KNOWN[1], "aid-well-known", "origin-tls")} | found
+        assert answer.document("/doc/server-card")["found"] is has_card
+
+    async def test_beside_an_endpoint_that_is_no_mcp_server_there_is_none(self) -> None:
+        n = neighbourhood()
+        n.publish(AID_AT, {**DOCUMENT, "p": "a2a"})
+        await n.discover()
+        assert n.paths[-1] == AID_AT
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
     @pytest.mark.parametrize("location", ["/aid.json", "https://www.example.com/.well-known/agent"])

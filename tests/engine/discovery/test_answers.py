@@ -254,6 +254,41 @@ class TestMembers:
         asked = [(sent.method, sent.request.target.uri) for sent in n.engine.origin.requests]
         assert len(asked) == len(set(asked))
 
+    async def test_lists_are_in_an_order_of_their_own(self) -> None:
+        """Whoever answers first."""
+        lists = []
+        for slow in (None, MANIFEST_AT, CARD_AT, ARD_AT, MCP_CARD_AT, APIS_AT, "/robots.txt"):
+            n = neighbourhood()
+            everything(n)
+            if slow is None:
+                found = await n.discover()
+            else:
+                n.engine.origin.hang(slow)
+                task = n.start()
+                await n.engine.settle()
+                n.engine.origin.unhang(slow)
+                found = await task
+            lists.append([found["documents"], found["endpoints"], found["dns"]["records"]])
+        assert all(one == lists[0] for one in lists)
+
+    async def test_endpoints_of_a_protocol_by_trust(self) -> None:
+        n = neighbourhood()
+        everything(n)
+        told = [(one["protocol"], one["trust"]) for one in (await n.discover())["endpoints"]]
+        ranks = ["origin-tls", "unverified-local", "hint"]
+        assert told == sorted(told, key=lambda one: (one[0], ranks.index(one[1])))
+        assert told.count(("mcp", "hint")) == told.count(("mcp", "origin-tls")) == 1
+
+    @pytest.mark.parametrize("security", Security)
+    async def test_trust_is_one_of_a_closed_list(self, security: Security) -> None:
+        """§6, whatever DNSSEC says."""
+        n = neighbourhood()
+        everything(n)
+        n.dns.security = security
+        found = await n.discover()
+        trusts = {one["trust"] for kind in ("documents", "endpoints") for one in found[kind]}
+        assert trusts == {None, "origin-tls", "hint"}
+
     async def test_steps_follow_what_was_done(self) -> None:
         n = neighbourhood()
         everything(n)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.discovery.discoverer import DiscoverySettings
 from proxy.ports import OriginFault, OriginUnavailable
 from tests.engine.discovery.documents import (
     CARD_AT,
@@ -38,9 +39,9 @@ OPENID = "/.well-known/openid-configuration"
 NO_ISSUERS = ("insecure_url", "unusable_identifier", "unusable_identifier", "metadata_url_as_issuer")
 
 
-def protecting(resource: str = MCP, *issuers: str) -> Neighbourhood:
+def protecting(resource: str = MCP, *issuers: str, settings: DiscoverySettings | None = None) -> Neighbourhood:
     """A domain whose AID record names `resource`; with `issuers`, its metadata too."""
-    n = neighbourhood()
+    n = neighbourhood(settings)
     n.dns.txt("_agent.example.com", f"v=aid2;u={resource};p=mcp")
     if issuers:
         n.publish(f"{API}{PR}/mcp", resource_metadata(resource, *issuers))
@@ -56,6 +57,11 @@ def asked(n: Neighbourhood) -> list[str]:
 def codes(answer: Described) -> list[str]:
     told = answer["authorization"]
     return [] if told is None else [problem["code"] for problem in told["problems"]]
+
+
+def skipped(answer: Described) -> list[tuple[str, str, str]]:
+    steps = [step for step in answer["steps"] if step["outcome"] == "skipped"]
+    return [(step["step"], step["target"], step["detail"]) for step in steps]
 
 
 def issuer(answer: Described) -> str | None:
@@ -131,6 +137,15 @@ class TestResources:
         assert issuer(await n.discover()) == AS
         assert asked(n)[:2] == [f"{API}{PR}/mcp", f"{API}{PR}"]
 
+    @pytest.mark.parametrize("count", [1, 2])
+    async def test_up_to_two_of_each_nothing_is_left_out(self, count: int) -> None:
+        remotes = [{"type": "streamable-http", "url": f"{API}/r{number}"} for number in range(count)]
+        n = neighbourhood()
+        n.publish(MCP_CARD_AT, {**server_card(), "remotes": remotes})
+        issuers = [f"https://as{number}.example.com" for number in range(count)]
+        n.publish(f"{API}{PR}/r0", resource_metadata(f"{API}/r0", *issuers))
+        assert skipped(await n.discover()) == []
+
     async def test_nothing_anywhere_is_nothing_to_tell(self) -> None:
         n = protecting()
         assert (await n.discover())["authorization"] is None
@@ -145,7 +160,8 @@ class TestResources:
     async def test_two_servers_at_most(self) -> None:
         issuers = [f"https://as{number}.example.com" for number in range(5)]
         n = protecting(MCP, *issuers)
-        await n.discover()
+        answer = await n.discover()
+        assert skipped(answer) == [("oauth-as", issuers[2], "Of 5 issuers 2 are looked up.")]
         assert {sent.request.target.host for sent in n.engine.origin.requests} == {
             "example.com",
             "api.example.com",
@@ -162,7 +178,8 @@ class TestResources:
         remotes = [{"type": "streamable-http", "url": f"{API}/r{number}"} for number in range(6)]
         n = neighbourhood()
         n.publish(MCP_CARD_AT, {**server_card(), "remotes": remotes})
-        await n.discover()
+        answer = await n.discover()
+        assert skipped(answer) == [("oauth-pr", f"{API}/r2", "Of 6 endpoints 2 are looked up.")]
         assert [place for place in asked(n) if not place.endswith(PR)] == [f"{API}{PR}/r0", f"{API}{PR}/r1"]
 
     @pytest.mark.parametrize("how", ["well-known", "catalog"])
@@ -259,6 +276,29 @@ class TestServers:
         assert (issuer(answer), codes(answer)) == (None, ["issuer_mismatch"])
         detail = answer["authorization"]["problems"][0]["detail"]
         assert f'"{vector["requested"]}"' in detail and f'"{vector["got"]}"' in detail
+
+    @pytest.mark.parametrize(
+        ("named", "stated", "by_rule"),
+        [
+            (AS, AS, {"strict": [], "pathless": []}),
+            (AS, f"{AS}/", {"strict": None, "pathless": ["issuer_slash"]}),
+            (f"{AS}/", AS, {"strict": None, "pathless": ["issuer_slash"]}),
+            (f"{AS}/t", f"{AS}/t/", {"strict": None, "pathless": None}),
+            (AS, "https://other.example.com/", {"strict": None, "pathless": None}),
+        ],
+        ids=["the same", "slash more", "slash less", "slash of a path", "another host"],
+    )
+    @pytest.mark.parametrize("slash", ["strict", "pathless"])
+    async def test_the_operator_may_forgive_the_slash_of_an_issuer_without_a_path(
+        self, slash: Any, named: str, stated: str, by_rule: dict[str, list[str] | None]
+    ) -> None:
+        """OA-11: None where the metadata is not used."""
+        n = protecting(MCP, named, settings=DiscoverySettings(issuer_slash=slash))
+        n.publish(f"{AS}{SERVER}{named.removeprefix(AS).rstrip('/')}", issuer_metadata(stated))
+        answer = await n.discover()
+        expected = by_rule[slash]
+        assert issuer(answer) == (None if expected is None else stated)
+        assert codes(answer) == (["issuer_mismatch"] if expected is None else expected)
 
     async def test_a_mismatch_is_not_the_end(self) -> None:
         n = protecting(MCP, AS)
@@ -460,7 +500,32 @@ class TestMetadataUrls:
         n.dns.txt("_agent.example.com", f"v=aid2;u={MCP};p=mcp")
         n.publish(f"{API}{PR}/mcp", resource_metadata(MCP, "https://second.example.com"))
         n.publish(f"https://second.example.com{SERVER}", issuer_metadata("https://second.example.com"))
-        assert issuer(await n.discover()) == "https://second.example.com"
+        answer = await n.discover()
+        assert (issuer(answer), codes(answer)) == ("https://second.example.com", ["metadata_missing"])
+
+    @pytest.mark.parametrize(
+        ("body", "answer_as"),
+        [
+            (b"", {"status": 404}),
+            (b"", {"status": 401}),
+            (b"", {"status": 500}),
+            (b"", {}),
+            (HTML, {"content_type": "text/html"}),
+            ({"token_endpoint": f"{AS}/token"}, {}),
+        ],
+        ids=["404", "401", "500", "empty", "HTML", "no issuer"],
+    )
+    @pytest.mark.parametrize("how", ["manifest", "card"])
+    async def test_where_nobody_has_any_that_is_told(
+        self, how: str, body: object, answer_as: dict[str, Any]
+    ) -> None:
+        n = self.naming(how, f"{AS}{SERVER}")
+        n.publish(f"{AS}{SERVER}", body, **answer_as)
+        answer = await n.discover()
+        assert (issuer(answer), codes(answer)) == (None, ["metadata_missing"])
+        (problem,) = answer["authorization"]["problems"]
+        assert problem["url"] == f"{AS}{SERVER}"
+        assert problem["detail"].startswith("A document names this URL of metadata, and there is none: ")
 
     @pytest.mark.parametrize(
         "url", ["http://as.example.com/x", "https://10.0.0.1/x", "https://u:p@as.example.com/x"]
@@ -521,9 +586,9 @@ class TestChallenges:
     @pytest.mark.parametrize(
         ("body", "how", "expected"),
         [
-            (b"", {"status": 404}, []),
+            (b"", {"status": 404}, ["metadata_missing"]),
             (resource_metadata(API, AS), {}, ["resource_mismatch"]),
-            (HTML, {"content_type": "text/html"}, []),
+            (HTML, {"content_type": "text/html"}, ["metadata_missing"]),
         ],
         ids=["missing", "another resource", "HTML"],
     )
@@ -536,6 +601,7 @@ class TestChallenges:
         n.publish(f"{AS}{SERVER}", issuer_metadata(AS))
         answer = await n.discover()
         assert (issuer(answer), codes(answer)) == (AS, expected)
+        assert {problem["url"] for problem in answer["authorization"]["problems"]} == {f"{API}/mcp/mcp"}
 
     @pytest.mark.parametrize(
         "named", ["https://evil.example.net/pr", "http://api.example.com/pr", "https://10.0.0.1/pr", "pr", ""]

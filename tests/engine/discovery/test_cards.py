@@ -9,6 +9,7 @@ import pytest
 
 from proxy.ports import OriginFault, OriginUnavailable
 from tests.engine.discovery.documents import (
+    AGENT_TYPE,
     AID_AT,
     CARD_AT,
     CATALOG_AT,
@@ -18,12 +19,14 @@ from tests.engine.discovery.documents import (
     OLD_CARD_AT,
     agent_card,
     catalog,
+    digest,
     entry,
     octets,
     old_card,
     sample,
     server_card,
 )
+from tests.simulators.aidendpoint import OTHER_KEY, AidEndpoint, record
 from tests.simulators.discovery import Neighbourhood, neighbourhood
 
 CARDS = {CARD_AT, OLD_CARD_AT}
@@ -209,6 +212,14 @@ class TestCards:
         assert {"/capabilities", "/defaultInputModes/0"} <= paths
         assert (listed["found"], listed["trust"]) == (True, "origin-tls")
 
+    async def test_interfaces_stand_in_the_order_of_the_card(self) -> None:
+        """§5.1: the first one is preferred."""
+        urls = [f"https://example.com/{name}" for name in ("z", "a", "m")]
+        interfaces = [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"} for url in urls]
+        n = neighbourhood()
+        n.publish(CARD_AT, {**agent_card(), "supportedInterfaces": interfaces})
+        assert [one["url"] for one in (await n.discover())["endpoints"]] == urls
+
     async def test_a_card_is_told_of_by_its_bytes(self) -> None:
         body = b' {"name":"A","url":"https://example.com/a2a"}\r\n'
         n = neighbourhood()
@@ -305,7 +316,7 @@ class TestServerCards:
         n.publish(MCP_CARD_AT, server_card())
         answer = await n.discover()
         assert self.asked(n) == ["mcp.example.com/mcp/server-card"]
-        assert ("mcp", "https://mcp.example.com/mcp", "aid2", "hint") in answer.endpoints
+        assert answer.endpoints == {("mcp", "https://mcp.example.com/mcp", "mcp-server-card", "origin-tls")}
 
     async def test_a_card_that_a_catalog_names_is_enough(self) -> None:
         n = neighbourhood()
@@ -358,6 +369,92 @@ class TestServerCards:
         answer = await n.discover()
         assert TOOLS in answer.endpoints
         assert answer.step("mcp-server-card", "/mcp/server-card")["outcome"] == "failed"
+
+
+NAMED_BY: dict[str, tuple[str, str]] = {
+    "a record": ("aid2", "hint"),
+    "the index in DNS": ("svcb", "hint"),
+    "the AID document": ("aid-well-known", "origin-tls"),
+    "a server card": ("mcp-server-card", "origin-tls"),
+    "a card of a catalog": ("ai-catalog", "origin-tls"),
+}
+
+
+def naming(n: Neighbourhood, who: str, url: str = "https://agents.example.com/") -> None:
+    """From now on `who` names the MCP server at `url`."""
+    match who:
+        case "a record":
+            n.dns.txt("_agent.example.com", f"v=aid2;u={url};p=mcp")
+        case "the index in DNS":
+            n.dns.txt("_index._agents.example.com", "agents=one:mcp")
+            n.dns.svcb("one._agents.example.com", 1, "agents.example.com", key1=b"\x03mcp")
+        case "the AID document":
+            n.publish(AID_AT, {"v": "aid2", "u": url, "p": "mcp"})
+        case "a server card":
+            n.publish(MCP_CARD_AT, server_card(url))
+        case _:
+            n.publish(CATALOG_AT, catalog(entry("tools", "https://example.com/tools", MCP_TYPE)))
+            n.publish("/tools", server_card(url))
+
+
+class TestOneEndpointNamedBySeveral:
+    """It is listed once, by the word that is to be trusted most; of those that are equal, by the first in name."""
+
+    @pytest.mark.parametrize("who", NAMED_BY)
+    async def test_by_one(self, who: str) -> None:
+        n = neighbourhood()
+        naming(n, who)
+        assert (await n.discover()).endpoints == {("mcp", "https://agents.example.com/", *NAMED_BY[who])}
+
+    @pytest.mark.parametrize(
+        ("one", "other", "wins"),
+        [
+            ("a record", "a server card", "a server card"),
+            ("a record", "a card of a catalog", "a card of a catalog"),
+            ("the index in DNS", "a server card", "a server card"),
+            ("the index in DNS", "the AID document", "the AID document"),
+            ("the index in DNS", "a record", "a record"),
+            ("the AID document", "a card of a catalog", "a card of a catalog"),
+            ("a server card", "the AID document", "the AID document"),
+        ],
+    )
+    async def test_by_two(self, one: str, other: str, wins: str) -> None:
+        n = neighbourhood()
+        naming(n, one)
+        naming(n, other)
+        answer = await n.discover()
+        assert answer.endpoints == {("mcp", "https://agents.example.com/", *NAMED_BY[wins])}
+        assert len(answer["endpoints"]) == 1
+
+    async def test_other_endpoints_stay_what_they_are(self) -> None:
+        n = neighbourhood()
+        naming(n, "a record", "https://agents.example.com/other")
+        naming(n, "a server card")
+        told = (await n.discover())["endpoints"]
+        assert [(one["url"], one["from"], one["trust"]) for one in told] == [
+            ("https://agents.example.com/", "mcp-server-card", "origin-tls"),
+            ("https://agents.example.com/other", "aid2", "hint"),
+        ]
+
+    @pytest.mark.parametrize("who", ["a server card", "a card of a catalog"])
+    async def test_the_proof_of_its_key_goes_with_it(self, who: str) -> None:
+        n = neighbourhood()
+        n.dns.txt("_agent.example.com", record("https://agents.example.com/"))
+        n.engine.origin.answer("https://agents.example.com/", AidEndpoint(n.engine.clock))
+        naming(n, who)
+        answer = await n.discover()
+        assert answer.endpoints == {("mcp", "https://agents.example.com/", *NAMED_BY[who])}
+        assert answer["endpoints"][0]["pka"]["verdict"] == "verified"
+
+    @pytest.mark.parametrize("who", ["a server card", "a card of a catalog"])
+    async def test_a_proof_that_fails_takes_the_record_s_word_alone_away(self, who: str) -> None:
+        n = neighbourhood()
+        n.dns.txt("_agent.example.com", record("https://agents.example.com/"))
+        n.engine.origin.answer("https://agents.example.com/", AidEndpoint(n.engine.clock, key=OTHER_KEY))
+        naming(n, who)
+        answer = await n.discover()
+        assert answer.endpoints == {("mcp", "https://agents.example.com/", *NAMED_BY[who])}
+        assert "pka" not in answer["endpoints"][0]
 
 
 class TestShapes:
@@ -444,6 +541,24 @@ class TestOneDocumentUnderTwoNames:
         assert n.paths.count(CARD_AT) == 1
         assert answer.endpoints == {AGENT}
         assert len([one for one in answer["documents"] if one["url"].endswith(CARD_AT)]) == 1
+
+    @pytest.mark.parametrize(
+        ("kind", "place", "document"),
+        [(AGENT_TYPE, CARD_AT, agent_card()), (MCP_TYPE, MCP_CARD_AT, server_card())],
+        ids=["agent card", "server card"],
+    )
+    @pytest.mark.parametrize("is_meant", [True, False])
+    async def test_one_that_a_catalog_rejects_offers_nothing_under_either(
+        self, kind: str, place: str, document: dict[str, object], is_meant: bool
+    ) -> None:
+        """CAT-9: the artifact fails, whoever else led to it."""
+        n = neighbourhood()
+        stated = digest(document if is_meant else b"other")
+        n.publish(CATALOG_AT, catalog(entry("one", f"https://example.com{place}", kind, digest=stated)))
+        n.publish(place, document)
+        answer = await n.discover()
+        assert answer.document(place)["trust"] == ("origin-tls" if is_meant else "rejected")
+        assert bool(answer.endpoints) is is_meant
 
     async def test_an_aid_document_at_the_name_of_a_card_is_none(self) -> None:
         n = neighbourhood()

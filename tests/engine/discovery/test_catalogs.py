@@ -34,6 +34,8 @@ from tests.engine.discovery.documents import (
     octets,
     sample,
     server_card,
+    skill,
+    skills_index,
 )
 from tests.simulators.discovery import Described, Neighbourhood, neighbourhood
 
@@ -269,13 +271,53 @@ class TestEntries:
         assert "/x" not in n.paths
 
     @pytest.mark.parametrize(
-        "kind", ["application/agent-skills+md", "application/agent-plugins+zip", "text/markdown", "image/png", ""]
+        ("kind", "document_class"),
+        [
+            ("application/agent-skills+md", "skill"),
+            ("application/agent-skills+zip", "skill"),
+            ("application/agent-plugins+zip", "plugin"),
+            ("text/markdown", "skill"),
+            ("image/png", "other"),
+            ("", "other"),
+        ],
     )
-    async def test_left_alone(self, kind: str) -> None:
+    async def test_left_alone_and_listed(self, kind: str, document_class: str) -> None:
         n = neighbourhood()
         n.publish(CATALOG_AT, catalog(entry("x", f"{SITE}/x", kind)))
-        assert (await n.discover()).endpoints == set()
+        answer = await n.discover()
+        assert answer.endpoints == set()
         assert "/x" not in n.paths
+        listed = answer.document(f"{SITE}/x")
+        assert (listed["class"], listed["found"], listed["reason"]) == (document_class, False, "not-read")
+        assert (listed["trust"], listed["sha256"]) == (None, None)
+
+    @pytest.mark.parametrize(("count", "is_cut"), [(64, False), (65, True), (500, True)])
+    async def test_no_more_than_sixty_four_are_listed(self, count: int, is_cut: bool) -> None:
+        n = neighbourhood()
+        n.publish(CATALOG_AT, catalog(*(entry(f"x{one}", f"{SITE}/x/{one}", "image/png") for one in range(count))))
+        answer = await n.discover()
+        assert len([one for one in answer["documents"] if one["reason"] == "not-read"]) == 64
+        cut = [
+            detail for detail in remarks(answer) if detail == "More than 64 artifacts of other kinds are listed."
+        ]
+        assert len(cut) == is_cut
+
+    async def test_one_that_is_read_for_another_reason_is_listed_as_read(self) -> None:
+        n = neighbourhood()
+        n.publish(CATALOG_AT, catalog(entry("guide", f"{SITE}/llms.txt", "text/markdown")))
+        n.publish("/llms.txt", b"# Example\n", content_type="text/plain")
+        listed = [one for one in (await n.discover())["documents"] if one["url"] == f"{SITE}/llms.txt"]
+        assert [(one["class"], one["found"]) for one in listed] == [("llms", True)]
+
+    @pytest.mark.parametrize("is_meant", [True, False])
+    async def test_an_index_of_skills_is_read_as_one(self, is_meant: bool) -> None:
+        n = neighbourhood()
+        n.publish(CATALOG_AT, catalog(entry("skills", f"{SITE}/skills.json", "application/agent-skills+json")))
+        n.publish("/skills.json", skills_index(skill("shop", b"# Shop" if is_meant else b"other")))
+        n.publish("/skills/shop/SKILL.md", b"# Shop", content_type="text/markdown")
+        answer = await n.discover()
+        assert answer.document("/skills.json")["class"] == "agent-skills"
+        assert answer.document("/SKILL.md")["trust"] == ("origin-tls" if is_meant else "rejected")
 
     @pytest.mark.parametrize(
         ("members", "rule"),
@@ -563,6 +605,34 @@ class TestDigests:
         assert agents(answer) == {"shop"}
         assert "CAT-9" in rules(answer, CATALOG_AT)
 
+    @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["right first", "wrong first"])
+    @pytest.mark.parametrize("where", ["one catalog", "two catalogs", "one in the other"])
+    async def test_of_several_for_one_place_each_has_to_match(self, where: str, order: tuple[int, int]) -> None:
+        n = neighbourhood()
+        n.publish("/shop", self.CARD)
+        stated = [digest(self.CARD), digest(b"other")]
+        first, second = (entry(f"e{one}", f"{SITE}/shop", digest=stated[one]) for one in order)
+        if where == "one catalog":
+            n.publish(CATALOG_AT, catalog(first, second))
+        elif where == "two catalogs":
+            n.publish(ARD_AT, catalog(first))
+            n.publish(CATALOG_AT, catalog(second))
+        else:
+            n.publish(CATALOG_AT, catalog(first, nested("more", "/c/2")))
+            n.publish("/c/2", catalog(second))
+        answer = await n.discover()
+        assert answer.document("/shop")["trust"] == "rejected"
+        assert agents(answer) == set()
+        assert n.paths.count("/shop") == 1
+
+    async def test_several_that_agree(self) -> None:
+        n = neighbourhood()
+        n.publish("/shop", self.CARD)
+        stated = digest(self.CARD)
+        n.publish(CATALOG_AT, catalog(*(entry(name, f"{SITE}/shop", digest=stated) for name in ("a", "b"))))
+        answer = await n.discover()
+        assert (answer.document("/shop")["trust"], agents(answer)) == ("origin-tls", {"shop"})
+
     async def test_upper_case_digits(self) -> None:
         stated = digest(self.CARD)
         _, answer = await self.discovered(f"sha256:{stated[7:].upper()}")
@@ -613,8 +683,10 @@ class TestDigests:
         n.publish(CATALOG_AT, catalog(listed))
         answer = await n.discover()
         assert agents(answer) == ({"shop"} if is_right else set())
-        trusts = {one["trust"] for one in answer["documents"] if "#" in one["url"]}
-        assert trusts == ({"origin-tls"} if is_right else {"rejected"})
+        (held,) = (one for one in answer["documents"] if "#" in one["url"])
+        assert held["trust"] == ("origin-tls" if is_right else "rejected")
+        # The octets are part of the catalog's, and have no digest of their own to be checked by.
+        assert (held["url"], held["sha256"]) == (f"{SITE}{CATALOG_AT}#/entries/0", None)
 
 
 class TestCentralServices:
@@ -794,13 +866,72 @@ class TestLinks:
         assert "/map.json" not in n.paths
         assert rules(answer, "/robots.txt") == {"LK-4"}
 
-    async def test_the_catalogs_at_their_places_come_before_linked_ones(self) -> None:
+    @pytest.mark.parametrize(
+        ("catalogs", "wins"),
+        [
+            (("field", "pointed", "ard", "ai"), "field"),
+            (("agentmap", "pointed", "ard", "ai"), "agentmap"),
+            (("field", "agentmap"), "field"),
+            (("pointed", "ard", "ai"), "pointed"),
+            (("ard", "ai"), "ard"),
+            (("ai",), "ai"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "+".join(value),
+    )
+    async def test_what_the_site_announces_itself_holds(self, catalogs: tuple[str, ...], wins: str) -> None:
+        """LK-3: then DNS, then the well-known places; of one subject the first holds."""
         n = neighbourhood()
-        subject = {"identifier": "urn:air:example.com:shop"}
-        n.publish(CATALOG_AT, catalog({**card_at(n, "placed"), **subject}))
+        for name in catalogs:
+            listed = {**card_at(n, name), "identifier": "urn:air:example.com:shop"}
+            n.publish({"ard": ARD_AT, "ai": CATALOG_AT}.get(name, f"/.well-known/{name}"), catalog(listed))
+        fields = [("Link", '</.well-known/field>; rel="ai-catalog"')] if "field" in catalogs else []
+        n.publish("/", HTML, content_type="text/html", fields=fields)
+        if "agentmap" in catalogs:
+            n.publish("/robots.txt", f"Agentmap: {SITE}/.well-known/agentmap\n".encode(), content_type="text/plain")
+        if "pointed" in catalogs:
+            n.dns.svcb("_catalog._agents.example.com", 1, "example.com", key65409=b"pointed")
+        answer = await n.discover()
+        assert agents(answer) == {wins}
+        # Whoever else names the subject was read, and is told of.
+        contested = [
+            detail for detail in remarks(answer) if detail.startswith("urn:air:example.com:shop is listed")
+        ]
+        assert len(contested) == len(catalogs) - 1
+
+    async def test_subjects_that_only_one_of_them_has_are_all_there(self) -> None:
+        n = neighbourhood()
         n.publish("/", HTML, content_type="text/html", fields=[("Link", '</linked>; rel="ai-catalog"')])
-        n.publish("/linked", catalog({**card_at(n, "linked"), **subject}))
-        assert agents(await n.discover()) == {"placed"}
+        n.publish("/linked", catalog(card_at(n, "linked")))
+        n.publish(CATALOG_AT, catalog(card_at(n, "placed")))
+        assert agents(await n.discover()) == {"linked", "placed"}
+
+    @pytest.mark.parametrize(
+        ("media_type", "protocol"),
+        [
+            (None, "openapi"),
+            ("application/openapi+json", "openapi"),
+            ("application/vnd.oai.openapi+yaml;version=3.1", "openapi"),
+            ("application/json", "openapi"),
+            ("APPLICATION/YAML", "openapi"),
+            ("application/wsdl+xml", "service-desc"),
+            ("text/html", "service-desc"),
+            ("application/graphql", "service-desc"),
+        ],
+    )
+    @pytest.mark.parametrize("how", ["field", "api-catalog"])
+    async def test_the_type_of_a_description_tells_what_it_is(
+        self, how: str, media_type: str | None, protocol: str
+    ) -> None:
+        n = neighbourhood()
+        if how == "field":
+            typed = "" if media_type is None else f'; type="{media_type}"'
+            fields = [("Link", f'</api>; rel="service-desc"{typed}')]
+            n.publish("/", HTML, content_type="text/html", fields=fields)
+        else:
+            described = {"href": f"{SITE}/api", **({} if media_type is None else {"type": media_type})}
+            n.publish(APIS_AT, {"linkset": [{"service-desc": [described]}]})
+        source = "link" if how == "field" else "api-catalog"
+        assert (await n.discover()).endpoints == {(protocol, f"{SITE}/api", source, "origin-tls")}
 
     async def test_a_link_to_the_usual_place_costs_nothing_more(self) -> None:
         n = neighbourhood()

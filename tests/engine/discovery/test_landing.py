@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from proxy.caching.generations import EVERYTHING
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.reader import Reader
@@ -21,6 +22,11 @@ ROOT = parse_target("https://example.com/")
 LINK = ("Link", '</o.json>; rel="service-desc"')
 PAGE: dict[str, Any] = {"content_type": "text/html", "fields": [LINK]}
 OPENAPI = ("openapi", "https://example.com/o.json", "link", "origin-tls")
+
+
+def linked(*fields: tuple[str, str]) -> dict[str, Any]:
+    """A page with a link and these fields."""
+    return {"content_type": "text/html", "fields": [LINK, *fields]}
 
 
 def landing(n: Neighbourhood) -> Landing:
@@ -49,6 +55,14 @@ class TestKeeping:
             ({"cache_control": "no-store", **PAGE}, 0),
             ({"cache_control": "private, max-age=90", **PAGE}, 0),
             ({"cache_control": "no-cache, max-age=90", **PAGE}, 0),
+            (linked(("Cache-Control", "max-age=90"), ("Age", "40")), 50),
+            (linked(("Cache-Control", "max-age=90"), ("Age", "90")), 0),
+            (linked(("Expires", "Fri, 15 Jan 2027 08:02:00 GMT")), 120),
+            (linked(("Expires", "Fri, 15 Jan 2027 07:59:59 GMT")), 0),
+            (linked(("Expires", "0")), 0),
+            (linked(("Expires", "Fri, 15 Jan 2027 08:02:00 GMT"), ("Cache-Control", "max-age=90")), 90),
+            (linked(("Cache-Control", "max-age=90"), ("Vary", "*")), 0),
+            (linked(("Cache-Control", "max-age=90"), ("Vary", "Accept")), 90),
             ({"max_age": 90, "content_type": "text/html"}, 30),
             ({"status": 404}, 30),
             ({"status": 405}, 30),
@@ -98,7 +112,7 @@ class TestKeeping:
         n.engine.origin.respond("/", max_age=600, etag='"1"', **PAGE)
         page = landing(n)
         await head(page)
-        n.engine.generations.mark(("",), n.engine.clock(), soft=False)
+        n.engine.generations.mark((EVERYTHING,), n.engine.clock(), soft=False)
         await head(page)
         assert n.engine.origin.requests[1].field("If-None-Match") is None
 

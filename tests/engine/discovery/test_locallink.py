@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from proxy.discovery.names import BadDomain
 from proxy.engine.discovery.discoverer import DiscoverySettings
 from proxy.http.messages import Realm
 from tests.engine.discovery.documents import (
@@ -41,13 +42,35 @@ def hearing(
 class TestNames:
     """MD-1: which names are heard, and which are asked of DNS."""
 
-    async def test_without_multicast_a_local_name_is_nobody(self) -> None:
-        n = neighbourhood()
-        answer = await n.discover(HOST)
-        taken = answer.step("mdns")
-        assert (taken["outcome"], answer["outcome"], answer.status) == ("skipped", "not-found", 404)
-        assert "discovery.mdns.enabled" in taken["detail"]
-        assert (n.paths, n.dns.asked) == ([], [])
+    @pytest.mark.parametrize(
+        ("domain", "hears", "isolated", "word"),
+        [
+            (HOST, False, False, "discovery.mdns.enabled"),
+            ("deep.printer.local", False, False, "discovery.mdns.enabled"),
+            (HOST, False, True, "discovery.mdns.enabled"),
+            ("example.com", True, True, "discovery.mdns.isolated"),
+            ("example.com", False, True, "discovery.mdns.isolated"),
+            ("local.example.com", True, True, "discovery.mdns.isolated"),
+            (HOST, True, False, None),
+            (HOST, True, True, None),
+            ("printer", True, True, None),
+            ("printer", False, True, None),
+            ("example.com", True, False, None),
+            ("example.com", False, False, None),
+            ("localx.com", False, False, None),
+        ],
+    )
+    async def test_which_may_be_asked_about(
+        self, domain: str, hears: bool, isolated: bool, word: str | None
+    ) -> None:
+        settings = DiscoverySettings(isolated=isolated)
+        n = neighbourhood(settings, LinkSimulator() if hears else None)
+        if word is None:
+            n.discoverer.check(domain)
+            return
+        with pytest.raises(BadDomain) as raised:
+            n.discoverer.check(domain)
+        assert word in raised.value.detail
 
     async def test_a_local_name_is_heard(self) -> None:
         n, link = hearing(announced())
@@ -97,16 +120,11 @@ class TestNames:
         assert answer.endpoints == {FOUND}
         assert n.dns.asked == []
 
-    async def test_in_isolation_no_public_name_is_asked_of_anyone(self) -> None:
-        n, link = hearing(announced(host="example.com."), isolated=True)
-        answer = await n.discover("example.com")
-        assert (answer.endpoints, n.paths, n.dns.asked) == (set(), [], [])
-        assert link.admitted == {}
-
-    async def test_in_isolation_without_multicast(self) -> None:
-        n = neighbourhood(DiscoverySettings(isolated=True))
+    async def test_in_isolation_a_label_that_nobody_has(self) -> None:
+        n, link = hearing(announced(host="example.com."), announced("Scanner", "scanner.local."), isolated=True)
         answer = await n.discover("printer")
-        assert (answer.step("mdns")["outcome"], n.dns.asked) == ("skipped", [])
+        assert (answer.status, answer.endpoints, n.paths, n.dns.asked) == (404, set(), [], [])
+        assert link.admitted == {}
 
 
 class TestManifests:
@@ -288,7 +306,24 @@ class TestServices:
         answer = await n.discover(HOST)
         taken = answer.step("mdns")
         assert (taken["outcome"], taken["detail"]) == ("failed", "No interface takes part in multicast.")
-        assert answer.status in (404, 503)
+        assert (answer["outcome"], answer.status) == ("unavailable", 503)
+        assert answer.prepared.fresh_until == n.engine.clock()
+
+    async def test_what_was_heard_all_the_same_counts(self) -> None:
+        n, _ = hearing(announced(), problem="One interface takes part in no multicast.")
+        answer = await n.discover(HOST)
+        assert (answer["outcome"], answer.endpoints) == ("found", {FOUND})
+
+    @pytest.mark.parametrize(("status", "outcome"), [(404, "found"), (500, "found")])
+    async def test_an_agent_whose_manifest_cannot_be_had_is_there(self, status: int, outcome: str) -> None:
+        n, _ = hearing(announced())
+        n.publish(MANIFEST_AT, b"", status=status)
+        assert (await n.discover(HOST))["outcome"] == outcome
+
+    async def test_silence_on_a_link_that_can_be_heard_is_an_answer(self) -> None:
+        n, _ = hearing()
+        answer = await n.discover(HOST)
+        assert (answer["outcome"], answer.status) == ("not-found", 404)
 
 
 class TestTimes:

@@ -71,7 +71,10 @@ async def test_a_proof_that_holds(how: dict[str, Any]) -> None:
         "verdict": "verified",
         "reason": None,
         "checked_at": "2027-01-15T08:00:00.000Z",
+        # AID-22: whether the domain that was asked is in the signature.
+        "domain_bound": how.get("covered") != UNBOUND,
     }
+    assert answer["coexisting"] == ["aid2"]
     assert step(answer) == ("found", "")
     assert aid_record(answer)["accepted"] is True
 
@@ -103,6 +106,7 @@ async def test_a_proof_that_does_not(how: dict[str, Any], reason: str) -> None:
     assert step(answer) == ("refused", reason)
     assert aid_record(answer)["accepted"] is False
     assert aid_record(answer)["reason"].startswith("ERR_SECURITY: ")
+    assert answer["coexisting"] == []
     assert "/elsewhere" not in n.paths
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -204,6 +205,42 @@ class TestOutcomes:
         assert (step["outcome"], step["detail"]) == ("cached", "1 of TXT, insecure, by simulated (cached)")
         assert (found.step("dns-svcb")["outcome"], found.step("dns-svcb")["bytes"]) == ("absent", 0)
         assert found["overhead"]["dns_queries"] == 0
+
+    @pytest.mark.parametrize(
+        ("members", "detail"),
+        [
+            ({}, "2 of TXT, insecure, by simulated"),
+            ({"security": Security.SECURE}, "2 of TXT, secure, by simulated"),
+            ({"resolver": "127.0.0.1:5353"}, "2 of TXT, insecure, by 127.0.0.1:5353"),
+            (
+                {"owner": "_agent.agents.example.net"},
+                "2 of TXT, at _agent.agents.example.net, insecure, by simulated",
+            ),
+            ({"dropped": 3}, "2 of TXT, 3 malformed, insecure, by simulated"),
+            (
+                {"records": (), "dropped": 1, "outcome": DnsOutcome.NODATA},
+                "nodata, 1 malformed, insecure, by simulated",
+            ),
+            (
+                {"owner": "a.example.net", "dropped": 1, "cached": True},
+                "2 of TXT, at a.example.net, 1 malformed, insecure, by simulated (cached)",
+            ),
+        ],
+        ids=["plain", "secure", "a resolver", "at the end of aliases", "malformed ones", "only those", "all of it"],
+    )
+    async def test_a_step_tells_where_the_answer_is_from_and_what_is_missing_in_it(
+        self, members: dict[str, Any], detail: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        n = serving()
+        n.dns.txt(AGENT, UAIX, AID2)
+        plain = n.dns.resolve
+
+        async def resolve(name: str, record_type: str) -> DnsAnswer:
+            answer = await plain(name, record_type)
+            return replace(answer, **members) if name == AGENT else answer
+
+        monkeypatch.setattr(n.dns, "resolve", resolve)
+        assert (await n.discover()).step("dns-txt")["detail"] == detail
 
     async def test_an_empty_name_between_stops_nothing(self) -> None:
         n = serving()
@@ -553,6 +590,29 @@ class TestRequired:
         found = await n.discover()
         assert (found["outcome"], n.asked("docs.example.com")) == ("found", [])
         assert n.asked("list.example.com") == [CATALOG_AT]
+        # No record of the other answer is listed, and why is told.
+        assert [record["name"] for record in found["dns"]["records"]] == [ENTRIES]
+        refused = [step for step in found["steps"] if step["outcome"] == "refused"]
+        assert [(step["step"], step["target"], step["detail"]) for step in refused] == [
+            ("dns-svcb", CATALOG, "DNSSEC is required, and the answer is insecure.")
+        ]
+
+    @pytest.mark.parametrize("requires", [True, False])
+    async def test_so_it_is_with_every_kind_of_record(self, requires: bool) -> None:
+        n = serving(DiscoverySettings(requires_dnssec=requires))
+        n.dns.security = Security.SECURE
+        n.dns.txt(INDEX, "agents=chat:mcp")
+        n.dns.svcb("chat._agents.example.com", 0, "chat.example.com")
+        n.dns.svcb("chat.example.com", 1, "host.example.com", key1=b"\x03mcp")
+        for name in (INDEX, "chat._agents.example.com", "chat.example.com"):
+            n.dns.securities[name] = Security.INDETERMINATE
+            found = await n.discover()
+            assert bool(found.endpoints) is not requires
+            assert (found["outcome"], found["dns"]["dnssec"]) == ("found", "secure")
+            told = {step["target"] for step in found["steps"] if step["outcome"] == "refused"}
+            assert told == ({name} if requires else set())
+            n.dns.securities.clear()
+            n.engine.clock += 301
 
     async def test_secure_is_enough(self) -> None:
         n = neighbourhood(DiscoverySettings(requires_dnssec=True))

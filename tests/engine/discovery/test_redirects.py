@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.discovery.reader import Reader
-from proxy.engine.discovery.reading import Reading, ReadOutcome
-from proxy.http.targets import parse_target, resolve
+from proxy.engine.discovery.reading import CENTRAL, CENTRAL_DETAIL, Manner, Reading, ReadOutcome, Refused
+from proxy.http.targets import Target, parse_target, resolve
 from proxy.ports import OriginFault, OriginUnavailable
 from tests.engine.discovery.documents import (
     AID_AT,
@@ -66,7 +67,11 @@ def lead(n: Neighbourhood, start: str, hops: Sequence[tuple[int, str]], end: End
 async def read(n: Neighbourhood, url: str, document_class: DocumentClass) -> Reading:
     e = n.engine
     reader = Reader(e.gateway, e.rules, e.generations, e.clock, "an-agent", 30.0)
-    return await reader.read(parse_target(url), document_class)
+    return await reader.read(parse_target(url), document_class, Manner(admit=refuse_central))
+
+
+def refuse_central(target: Target) -> Refused | None:
+    return Refused(CENTRAL, CENTRAL_DETAIL) if is_central(target.host, "example.com") else None
 
 
 def moved(found: Described) -> dict[str, tuple[str, int, str]]:

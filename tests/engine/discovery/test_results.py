@@ -19,6 +19,9 @@ from tests.simulators.origin import Reply
 PKA = f"v=aid2;u=https://api.example.com/mcp;p=mcp;k={'A' * 42}E"
 
 
+URIS = frozenset({"https://a.example/x"})
+
+
 def question(domain: str) -> Question:
     return Question(domain, None, None)
 
@@ -33,7 +36,7 @@ class TestResults:
         results = Results(MemoryGenerations(), clock)
         assert results.get(question("a")) is None
         kept = answer(clock() + 10)
-        results.put(question("a"), kept, 0)
+        results.put(question("a"), kept, URIS, 0)
         assert results.get(question("a")) is kept
         assert results.get(Question("a", "L4", None)) is None
         clock += 10
@@ -42,44 +45,66 @@ class TestResults:
     def test_one_that_is_no_longer_good_is_not_kept(self) -> None:
         clock = FakeClock()
         results = Results(MemoryGenerations(), clock)
-        results.put(question("a"), answer(clock()), 0)
+        results.put(question("a"), answer(clock()), URIS, 0)
         assert results.get(question("a")) is None
 
-    def test_a_purge_ends_all(self) -> None:
+    @pytest.mark.parametrize("scope", ["all", "uri:https://a.example/x", "host:a.example", "tag:any"])
+    def test_a_purge_of_what_it_was_made_of_ends_it(self, scope: str) -> None:
         clock, generations = FakeClock(), MemoryGenerations()
         results = Results(generations, clock)
-        results.put(question("a"), answer(), generations.latest)
+        results.put(question("a"), answer(), URIS, generations.latest)
         before = generations.latest
-        generations.mark(("host:elsewhere",), clock(), soft=False)
+        generations.mark((scope,), clock(), soft=False)
         assert results.get(question("a")) is None
-        results.put(question("a"), answer(), before)
+        results.put(question("a"), answer(), URIS, before)
         assert results.get(question("a")) is None
-        results.put(question("a"), answer(), generations.latest)
+        results.put(question("a"), answer(), URIS, generations.latest)
         assert results.get(question("a")) is not None
+
+    @pytest.mark.parametrize("scope", ["uri:https://a.example/y", "host:b.example", "host:a.example:444"])
+    def test_a_purge_of_something_else_leaves_it(self, scope: str) -> None:
+        clock, generations = FakeClock(), MemoryGenerations()
+        results = Results(generations, clock)
+        results.put(question("a"), answer(), URIS, generations.latest)
+        generations.mark((scope,), clock(), soft=False)
+        assert results.get(question("a")) is not None
+
+    def test_a_soft_purge_ends_it_too(self) -> None:
+        clock, generations = FakeClock(), MemoryGenerations()
+        results = Results(generations, clock)
+        results.put(question("a"), answer(), URIS, generations.latest)
+        generations.mark(("all",), clock(), soft=True)
+        assert results.get(question("a")) is None
+
+    @pytest.mark.parametrize(("size", "is_kept"), [(2**20, True), (2**20 + 1, False)])
+    def test_one_that_is_large_is_not_kept(self, size: int, is_kept: bool) -> None:
+        results = Results(MemoryGenerations(), FakeClock())
+        results.put(question("a"), answer(size=size), URIS, 0)
+        assert (results.get(question("a")) is not None) is is_kept
 
     def test_a_newer_one_takes_the_place(self) -> None:
         results = Results(MemoryGenerations(), FakeClock(), max_bytes=25)
         for _ in range(3):
             newest = answer()
-            results.put(question("a"), newest, 0)
-        results.put(question("b"), answer(), 0)
+            results.put(question("a"), newest, URIS, 0)
+        results.put(question("b"), answer(), URIS, 0)
         assert results.get(question("a")) is newest and results.get(question("b")) is not None
 
     def test_one_that_is_good_no_longer_takes_the_older_with_it(self) -> None:
         clock = FakeClock()
         results = Results(MemoryGenerations(), clock)
-        results.put(question("a"), answer(), 0)
-        results.put(question("a"), answer(clock()), 0)
+        results.put(question("a"), answer(), URIS, 0)
+        results.put(question("a"), answer(clock()), URIS, 0)
         assert results.get(question("a")) is None
 
     def test_the_bound_is_in_bytes_and_the_least_asked_for_goes_first(self) -> None:
         results = Results(MemoryGenerations(), FakeClock(), max_bytes=30)
         for name in "abc":
-            results.put(question(name), answer(), 0)
+            results.put(question(name), answer(), URIS, 0)
         results.get(question("a"))
-        results.put(question("d"), answer(), 0)
+        results.put(question("d"), answer(), URIS, 0)
         assert [results.get(question(name)) is not None for name in "abcd"] == [True, False, True, True]
-        results.put(question("e"), answer(size=31), 0)
+        results.put(question("e"), answer(size=31), URIS, 0)
         assert [results.get(question(name)) is not None for name in "acde"] == [False] * 4
 
     def test_the_time_stands_between(self) -> None:
@@ -251,6 +276,34 @@ class TestPurge:
         found = await n.discover()
         assert found.status == 200
         assert ("openapi", "https://example.com/o.json", "link", "origin-tls") in found.endpoints
+
+
+class TestWritesOfClients:
+    """RFC 9111 §4.4: an unsafe request invalidates what it was sent to, and not what has nothing to do with it."""
+
+    @pytest.mark.parametrize(("path", "is_warm"), [("/orders", True), (MANIFEST_AT, False), (CARD_AT, False)])
+    async def test_only_what_was_read_counts(self, path: str, is_warm: bool) -> None:
+        n = publishing()
+        n.engine.origin.respond("/orders", body=b"done")
+        await n.discover()
+        await n.engine.ask(path, method="POST", body=b"x")
+        n.engine.origin.requests.clear()
+        found = await n.discover()
+        assert ([step["step"] for step in found["steps"]] == ["answer"]) is is_warm
+        assert bool(n.paths) is not is_warm
+
+    async def test_a_stream_of_them_is_no_stream_of_discoveries(self) -> None:
+        n = publishing()
+        n.engine.origin.respond("/orders", body=b"done")
+        n.engine.origin.hang(CATALOG_AT)
+        calls = []
+        for _ in range(5):
+            calls.append(n.start())
+            await n.engine.ask("/orders", method="POST", body=b"x")
+            await n.engine.settle()
+        n.engine.origin.unhang(CATALOG_AT)
+        await asyncio.gather(*calls)
+        assert n.paths.count(MANIFEST_AT) == 1
 
 
 class TestTogether:

@@ -185,6 +185,25 @@ class TestPlaces:
         n = published(skill("shop", BODY, url), at=place)
         assert artifact(await n.discover(), place) == (True, "origin-tls", [])
 
+    @pytest.mark.parametrize(
+        ("place", "leads_to", "trust"),
+        [
+            (f"{SITE}/s.md", None, "origin-tls"),
+            ("https://docs.example.com/s.md", None, "origin-tls"),
+            ("https://cdn.example.net/s.md", None, "hint"),
+            (f"{SITE}/s.md", "https://cdn.example.net/s.md", "hint"),
+            ("https://cdn.example.net/s.md", f"{SITE}/s.md", "origin-tls"),
+        ],
+        ids=["here", "another host", "another site", "moved away", "moved here"],
+    )
+    async def test_without_a_digest_another_site_s_word_is_a_hint(
+        self, place: str, leads_to: str | None, trust: str
+    ) -> None:
+        n = published(skill("shop", BODY, place, digest=None), at=leads_to or place)
+        if leads_to is not None:
+            n.publish(place, b"", status=302, fields=[("Location", leads_to)])
+        assert artifact(await n.discover(), leads_to or place) == (True, trust, ["SK-4"])
+
     async def test_a_mutable_branch_is_told_of(self) -> None:
         n = published(skill("shop", BODY, RAW), at=RAW)
         lint = (await n.discover()).document(SKILLS_AT)["lint"]
@@ -210,7 +229,7 @@ class TestPlaces:
         n.publish("https://docs.example.net/index.json", skills_index(skill("shop", BODY, f"{SITE}{ARTIFACT}")))
         n.publish(ARTIFACT, b"", status=301, fields=[("Location", "https://cdn.example.net/s.md")])
         n.publish("https://cdn.example.net/s.md", BODY, **MARKDOWN)
-        assert artifact(await n.discover(), "/s.md") == (True, "origin-tls", [])
+        assert artifact(await n.discover(), "/s.md") == (True, "hint", [])
 
     @pytest.mark.parametrize(
         "url",

@@ -173,6 +173,33 @@ async def test_a_live_read_needs_a_client_that_can(level: str | None, decision: 
     assert (found["routes"][1]["decision"], found["routes"][1]["use"]) == (decision, use)
 
 
+FORM = "https://example.com/b-form.html"
+
+
+@pytest.mark.parametrize(
+    ("level", "ladder", "told"),
+    [
+        ("L0", None, None),
+        ("L1", None, None),
+        ("L2", "surface", None),
+        ("L2", None, ("fallback", FORM, "browser_form_equivalent")),
+        ("L2", "exec", ("fallback", FORM, "browser_form_equivalent")),
+        ("L4", "autonomy", None),
+        (None, None, ("fallback", "https://example.com/b.html", "post_blocked_fallback")),
+        ("L4", None, ("fallback", "https://example.com/b.html", "post_blocked_fallback")),
+    ],
+)
+async def test_a_form_is_for_whoever_has_a_browser(
+    level: str | None, ladder: str | None, told: tuple[str, str, str] | None
+) -> None:
+    """U-D4: L2 of exec claims browser_ui, and is shown in the form what it cannot post."""
+    n = neighbourhood()
+    n.publish(MANIFEST_AT, {**manifest(), "routes": [READ, {**WRITE, "browserFormEquivalent": "/b-form.html"}]})
+    found = await n.discover(level=level, ladder=ladder)
+    routes = [one for one in found["routes"] if one["method"] == "POST"]
+    assert [(one["decision"], one["use"], one["field"]) for one in routes] == ([] if told is None else [told])
+
+
 async def test_what_a_static_client_read_is_there_for_the_next() -> None:
     n, _ = await discovered("L0")
     n.engine.origin.requests.clear()
