@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Final, cast
 
 from proxy.discovery.a2ainterfaces import SHAPE, Interface, read_interfaces, stated
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import GateReason, NotADocument, gate
-from proxy.discovery.jsontext import JsonObject, parse_json
-from proxy.discovery.reading import admit_bounded
+from proxy.discovery.gate import GateReason, NotADocument, read_document
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.notes import admit_bounded
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
 # What is read of one card; a hostile one lists more.
 MOST_SCHEMES: Final = 32
+MOST_ELEMENTS: Final = 1000
 _OF_AGENT_CARDS: Final = ("supportedInterfaces", "preferredTransport", "defaultInputModes")
 
 
@@ -56,7 +58,6 @@ class AgentCard:
     """In the publisher's order of preference."""
     oauth2_metadata_urls: tuple[str, ...]
     """Absolute https URLs as published, because they are compared with derived ones as they stand (OA-13)."""
-    has_extended_card: bool
     is_signed: bool
     findings: tuple[Finding, ...]
 
@@ -66,10 +67,12 @@ def parse_card(body: bytes, base: Target) -> AgentCard | NotADocument:
 
     Refused is what the gate refuses, and what it lets pass because it is served under the name of a card (DA-11).
     """
-    verdict = gate(DocumentClass.AGENT_CARD, None, body)
-    if isinstance(verdict, NotADocument):
-        return verdict
-    card = cast("JsonObject", parse_json(body))
+    document = read_document(DocumentClass.AGENT_CARD, body)
+    return document if isinstance(document, NotADocument) else read_card(document.members, base)
+
+
+def read_card(card: JsonObject, base: Target) -> AgentCard | NotADocument:
+    """The card in an object that the gate lets pass as one."""
     if sniff_agent_json(card) not in (AgentJsonKind.A2A, AgentJsonKind.A2A_LEGACY):
         return NotADocument(GateReason.MEMBERS_MISSING, "expected name with an interface of some generation")
     unsigned = list(_signature_findings(card))
@@ -81,7 +84,6 @@ def parse_card(body: bytes, base: Target) -> AgentCard | NotADocument:
         stated(card.get("version")),
         read_interfaces(card, base, findings),
         _oauth2_metadata_urls(card, findings),
-        _has_extended_card(card),
         bool(card.get("signatures")) and not unsigned,
         tuple(findings),
     )
@@ -155,15 +157,12 @@ def _element_findings(
     listed = card.get(name, [])
     if not isinstance(listed, list):
         yield Finding(rule, pointer(name), f"{name} is no list.")
-    elif wrong := [index for index, element in enumerate(listed) if not is_one(element)]:
-        yield Finding(rule, pointer(name, wrong[0]), f"{len(wrong)} of {len(listed)} in {name}: no {noun}.")
-
-
-def _has_extended_card(card: JsonObject) -> bool:
-    """A2A-6; the second place is that of 0.3."""
-    capabilities = card.get("capabilities")
-    declared = capabilities.get("extendedAgentCard") if isinstance(capabilities, dict) else None
-    return declared is True or card.get("supportsAuthenticatedExtendedCard") is True
+        return
+    if len(listed) > MOST_ELEMENTS:
+        yield Finding(rule, pointer(name), f"Only the first {MOST_ELEMENTS} of {name} are looked at.", True)
+    looked_at = listed[:MOST_ELEMENTS]
+    if wrong := [index for index, element in enumerate(looked_at) if not is_one(element)]:
+        yield Finding(rule, pointer(name, wrong[0]), f"{len(wrong)} of {len(looked_at)} in {name}: no {noun}.")
 
 
 def _oauth2_metadata_urls(card: JsonObject, findings: list[Finding]) -> tuple[str, ...]:
@@ -172,8 +171,11 @@ def _oauth2_metadata_urls(card: JsonObject, findings: list[Finding]) -> tuple[st
     if not isinstance(schemes, dict):
         findings.append(Finding(SHAPE, "/securitySchemes", "securitySchemes is no object."))
         return ()
+    if len(schemes) > MOST_SCHEMES:
+        detail = f"Only the first {MOST_SCHEMES} security schemes are read."
+        findings.append(Finding(SHAPE, "/securitySchemes", detail, True))
     found: dict[str, None] = {}
-    for scheme in list(schemes.values())[:MOST_SCHEMES]:
+    for scheme in islice(schemes.values(), MOST_SCHEMES):
         inner = scheme.get("oauth2SecurityScheme", scheme) if isinstance(scheme, dict) else None
         url = inner.get("oauth2MetadataUrl") if isinstance(inner, dict) else None
         if url is None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.reading import admit_bounded
+from proxy.discovery.notes import admit_bounded
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from proxy.discovery.aidrecord import KEYS, AidCode, AidError, AidRecord, Deprecation, InvalidAid, aid_record
-from proxy.discovery.jsontext import MalformedJson, parse_json
+from proxy.discovery.jsontext import MalformedJson, read_json
 from proxy.discovery.pairs import MalformedPairs, parse_pairs
 
 MAX_DOCUMENT: Final = 64 * 1024
@@ -71,9 +71,12 @@ def _document_fields(body: bytes, media_type: str | None) -> dict[str, str]:
     if len(body) > MAX_DOCUMENT:
         raise InvalidAid(AidCode.ERR_FALLBACK_FAILED, f"The document is longer than {MAX_DOCUMENT} octets.")
     try:
-        document = parse_json(body, unique_names=True)
+        text = read_json(body)
     except MalformedJson as error:
         raise InvalidAid(AidCode.ERR_FALLBACK_FAILED, f"Unusable document: {error.detail}.") from None
+    document = text.value
+    if text.has_repeated_names:
+        raise InvalidAid(AidCode.ERR_FALLBACK_FAILED, "An object of the document names a member twice.")
     if not isinstance(document, dict):
         raise InvalidAid(AidCode.ERR_FALLBACK_FAILED, "The document is not an object.")
     known = {name: value for name, value in document.items() if name in KEYS and value is not None}

@@ -12,7 +12,7 @@ from typing import Final
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
-from proxy.discovery.reading import admit_bounded
+from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
@@ -20,6 +20,7 @@ RULE: Final = "AN-1"
 WELL_KNOWN: Final = "/.well-known/agent-descriptions"
 # What is read of one page; a hostile one lists more.
 MOST_ITEMS: Final = 1000
+_MOST_TYPES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,54 +51,55 @@ def parse_collection_page(body: bytes, base: Target) -> CollectionPage | NotADoc
     listed = page.get("items")
     if not isinstance(listed, list) or not _is_typed(page, "CollectionPage"):
         return NotADocument(GateReason.MEMBERS_MISSING, "expected a CollectionPage with items")
-    findings: list[Finding] = []
+    notes = Notes(base)
+    following = _next(page, base, notes)
     if len(listed) > MOST_ITEMS:
-        findings.append(Finding(RULE, "/items", f"Only the first {MOST_ITEMS} items of a page are read."))
+        notes.fail(RULE, "/items", f"Only the first {MOST_ITEMS} items of a page are read.")
     items: dict[Target, Description] = {}
     for index, item in enumerate(listed[:MOST_ITEMS]):
-        found = _description(item, pointer("items", index), base)
-        if isinstance(found, Finding):
-            findings.append(found)
-        else:
+        found = _description(item, pointer("items", index), base, notes)
+        if found is not None:
             items.setdefault(found.url, found)
-    following = _next(page, base)
-    if isinstance(following, Finding):
-        findings.append(following)
-        following = None
-    return CollectionPage(tuple(items.values()), following, tuple(findings))
+    return CollectionPage(tuple(items.values()), following, notes.findings())
 
 
-def _description(item: object, path: str, base: Target) -> Description | Finding:
+def _description(item: object, path: str, base: Target, notes: Notes) -> Description | None:
     if not isinstance(item, dict) or not _is_typed(item, "AgentDescription"):
-        return Finding(RULE, path, "The item is no AgentDescription.")
-    url = _elsewhere(item.get("@id"), f"{path}/@id", base)
-    if isinstance(url, Finding):
-        return url
+        notes.fail(RULE, path, "The item is no AgentDescription.")
+        return None
+    url = _elsewhere(item, "@id", path, base, notes)
+    if url is None:
+        return None
     name = item.get("name")
     return Description(url, name if isinstance(name, str) and name else None)
 
 
-def _next(page: JsonObject, base: Target) -> Target | Finding | None:
-    if page.get("next") is None:
-        return None
-    following = _elsewhere(page["next"], "/next", base)
-    if isinstance(following, Finding) or following.origin == base.origin:
+def _next(page: JsonObject, base: Target, notes: Notes) -> Target | None:
+    following = None if page.get("next") is None else _elsewhere(page, "next", "", base, notes)
+    if following is None or following.origin == base.origin:
         return following
-    return Finding(RULE, "/next", "The next page is on another origin.")
+    notes.fail(RULE, "/next", "The next page is on another origin.")
+    return None
 
 
-def _elsewhere(reference: object, path: str, base: Target) -> Target | Finding:
-    if not isinstance(reference, str) or not reference:
-        return Finding(RULE, path, "There is no URL.")
+def _elsewhere(members: JsonObject, name: str, path: str, base: Target, notes: Notes) -> Target | None:
+    """The target of a member that leads to another document."""
+    reference = notes.text(members, name, RULE, path, "There is no URL.")
+    if reference is None:
+        return None
     try:
-        url = admit_bounded(reference, base)
+        url = notes.target(reference)
     except UrlRefused as error:
-        return Finding(RULE, path, error.detail)
-    return Finding(RULE, path, "The URL leads back to the page.") if url == base else url
+        notes.fail(RULE, f"{path}/{name}", error.detail)
+        return None
+    if url == base:
+        notes.fail(RULE, f"{path}/{name}", "The URL leads back to the page.")
+        return None
+    return url
 
 
 def _is_typed(value: JsonObject, name: str) -> bool:
     """Whether `@type` holds the term, with any prefix or none."""
     types = value.get("@type")
-    listed = types if isinstance(types, list) else [types]
+    listed = types[:_MOST_TYPES] if isinstance(types, list) else [types]
     return any(isinstance(term, str) and term.rpartition(":")[2] == name for term in listed)

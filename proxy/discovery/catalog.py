@@ -3,7 +3,7 @@
 Three *dialects* share one shape and often one path; the dialect is told by members, never by the path. An *entry*
 names a document by URL or holds it as data; one that cannot be used is dropped, never the catalog. Nothing is
 verified here: `is_signed` says that there is something to verify, over the document as published and not over this
-reading of it.
+notes of it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from proxy.discovery.catalogentries import Entry, has_signature, read_entries
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import DataVerdict, data_verdict
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import GateReason, NotADocument, gate
-from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
-from proxy.discovery.reading import Reading
+from proxy.discovery.gate import GateReason, NotADocument, read_document
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.notes import Notes
 from proxy.http.targets import Target
 
 MOST_ENTRIES: Final = 5000
@@ -61,23 +61,12 @@ class OpaqueCatalog:
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
-    """The entries of two catalogs of one domain, and where the two contradict each other."""
-
-    entries: tuple[Entry, ...]
-    findings: tuple[Finding, ...]
-
-
 def parse_catalog(body: bytes, base: Target | None) -> Catalog | OpaqueCatalog | NotADocument:
     """The catalog in the body of a 200 from `base` (None: of unknown place). Never raises."""
-    verdict = gate(DocumentClass.AI_CATALOG, None, body)
-    if isinstance(verdict, NotADocument):
-        return verdict
-    try:
-        return read_catalog(parse_json(body, unique_names=True), base)
-    except MalformedJson:
-        return read_catalog(parse_json(body), base, has_repeated_names=True)
+    document = read_document(DocumentClass.AI_CATALOG, body)
+    if isinstance(document, NotADocument):
+        return document
+    return read_catalog(document.members, base, has_repeated_names=document.has_repeated_names)
 
 
 def read_catalog(
@@ -88,26 +77,26 @@ def read_catalog(
     listed = root.get("entries")
     if not isinstance(listed, list):
         return NotADocument(GateReason.MEMBERS_MISSING, "expected entries")
-    reading = Reading(base)
+    notes = Notes(base)
     version = _version_text(root.get("specVersion"))
     if _major(version) > _HIGHEST_MAJOR:
         return OpaqueCatalog(
             Finding("CAT-8", "/specVersion", "The major version is higher than 1: nothing is read.")
         )
     if root.get("specVersion") is not None and _VERSION.fullmatch(version) is None:
-        reading.fail("CAT-8", "/specVersion", "The version is not Major.Minor, two non-negative integers.")
+        notes.fail("CAT-8", "/specVersion", "The version is not Major.Minor, two non-negative integers.")
     if "collections" in root:
-        reading.warn("CAT-7", "/collections", "collections is no longer part of the format and is not read.")
+        notes.warn("CAT-7", "/collections", "collections is no longer part of the format and is not read.")
     read = listed[:MOST_ENTRIES]
     if len(read) < len(listed):
-        reading.warn("CAT-7", "/entries", f"Only the first {MOST_ENTRIES} entries are read.")
+        notes.warn("CAT-7", "/entries", f"Only the first {MOST_ENTRIES} entries are read.")
     return Catalog(
         _dialect(root, version, read),
         version[:_LONGEST_VERSION] or None,
-        read_entries(read, base, reading),
+        read_entries(read, base, notes),
         has_signature(root),
         has_repeated_names,
-        reading.findings(),
+        notes.findings(),
     )
 
 
@@ -144,22 +133,3 @@ def inline_verdict(catalog: Catalog, entry: Entry) -> DataVerdict | None:
     if entry.digest is None or entry.data is None:
         return None
     return DataVerdict.NOT_CANONICAL if catalog.has_repeated_names else data_verdict(entry.digest, entry.data)
-
-
-def merge_catalogs(ard: Catalog, ai_catalog: Catalog) -> Union:
-    """The union by identifier of what one domain publishes at two places (§10).
-
-    The entries of `ard.json` come first and hold where the two differ, which is then a warning; its path leads into
-    the other catalog.
-    """
-    urls: dict[str, set[Target | None]] = {}
-    for entry in ard.entries:
-        urls.setdefault(entry.identifier, set()).add(entry.url)
-    reading = Reading(None)
-    added = []
-    for entry in ai_catalog.entries:
-        if entry.identifier not in urls:
-            added.append(entry)
-        elif entry.url not in urls[entry.identifier]:
-            reading.warn("CAT-4", entry.path, "ard.json has another URL for this identifier: that one holds.")
-    return Union((*ard.entries, *added)[:MOST_ENTRIES], reading.findings())

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 import rfc8785
 
 _FORM: Final = re.compile(r"([a-z0-9-]{1,32}):([0-9A-Fa-f]{1,1024})")
+_SIZES: Final = {name: hashlib.new(name).digest_size for name in ("sha256", "sha384", "sha512")}
 _WEAK: Final = frozenset({"md4", "md5", "sha", "sha1", "sha224"})
 
 
@@ -70,9 +71,9 @@ def parse_digest(text: str) -> Digest:
     name, digits = match.groups()
     if name.replace("-", "") in _WEAK:
         raise MalformedDigest(DigestReason.WEAK, "The digest is weaker than SHA-256.")
-    if name not in set(DigestAlgorithm):
+    if name not in _SIZES:
         raise MalformedDigest(DigestReason.UNKNOWN_ALGORITHM, "The digest is by none of sha256, sha384, sha512.")
-    if len(digits) != 2 * hashlib.new(name).digest_size:
+    if len(digits) != 2 * _SIZES[name]:
         raise MalformedDigest(DigestReason.MALFORMED, "The digest has the wrong length for its algorithm.")
     return Digest(DigestAlgorithm(name), bytes.fromhex(digits))
 

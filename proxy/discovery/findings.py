@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
+
+_LONGEST_STEP: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,5 +34,8 @@ def warnings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def pointer(*steps: str | int) -> str:
-    """A JSON pointer (RFC 6901) to a member or element."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    """A JSON pointer (RFC 6901) to a member or element.
+
+    Of a long name the beginning stands there, since a document may hold many elements under one.
+    """
+    return "".join("/" + str(step)[:_LONGEST_STEP].replace("~", "~0").replace("/", "~1") for step in steps)

@@ -5,17 +5,18 @@ absence and never replaces a good copy. The gate asks for identifying members on
 documents break their schemas in many harmless ways: what passes here may still fail `lint`.
 
 Invariants: no bytes make it raise; no part of the body appears in a verdict; the media type is a hint, and
-the only thing it can tell is that the body is HTML.
+the only thing it can tell is that the body is HTML. `read_document` is the gate for those who go on reading: one
+parse serves both.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, cast
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
-from proxy.discovery.jsontext import MalformedJson, parse_json
+from proxy.discovery.jsontext import JsonDocument, JsonObject, MalformedJson, parse_json, read_json
 
 
 class MediaKind(StrEnum):
@@ -34,6 +35,7 @@ class GateReason(StrEnum):
     NOT_UTF_8 = "not-utf-8"
     NOT_JSON = "not-json"
     TOO_DEEP = "too-deep"
+    TOO_MANY = "too-many"
     NOT_AN_OBJECT = "not-an-object"
     MEMBERS_MISSING = "members-missing"
     NOT_TEXT = "not-text"
@@ -132,6 +134,8 @@ _IDENTIFYING_MEMBERS: Final[Mapping[DocumentClass, tuple[Mapping[str, Callable[[
     DocumentClass.AID: ({"v": _is_aid_version, "uri": _is_text}, {"v": _is_aid_version, "u": _is_text}),
 }
 
+_EMPTY: Final = NotADocument(GateReason.EMPTY, "the body is empty")
+_HTML: Final = NotADocument(GateReason.HTML, "the body is markup or declared as text/html")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _CONTROL_OCTETS: Final = bytes(set(range(0x20)) - set(b"\t\n\v\f\r")) + b"\x7f"
 _YAML_OPENAPI: Final = re.compile(rb"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
@@ -160,16 +164,31 @@ def gate(document_class: DocumentClass, media_type: str | None, body: bytes) -> 
     if not content:
         if document_class is DocumentClass.ROBOTS:
             return Document(MediaKind.TEXT)
-        return NotADocument(GateReason.EMPTY, "the body is empty")
+        return _EMPTY
     if accepted is DocumentFormat.XML_OR_TEXT:
         return _gate_sitemap(content)
     if _is_html(media_type) or _is_markup(document_class, content):
-        return NotADocument(GateReason.HTML, "the body is markup or declared as text/html")
+        return _HTML
     if accepted is DocumentFormat.TEXT:
         return _gate_text(content)
     if accepted is DocumentFormat.JSON_OR_YAML and not content.startswith(b"{"):
         return _gate_openapi_yaml(content)
     return _gate_json(document_class, body)
+
+
+def read_document(document_class: DocumentClass, body: bytes) -> JsonDocument | NotADocument:
+    """What a JSON body of the class holds, or the gate's refusal of it. Never raises."""
+    content = body.removeprefix(_BYTE_ORDER_MARK).lstrip()
+    if not content:
+        return _EMPTY
+    if content.startswith(b"<"):
+        return _HTML
+    try:
+        text = read_json(body)
+    except MalformedJson as error:
+        return NotADocument(GateReason(error.reason), error.detail)
+    refused = _refusal(document_class, text.value)
+    return refused or JsonDocument(cast(JsonObject, text.value), text.has_repeated_names)
 
 
 def _is_html(media_type: str | None) -> bool:
@@ -188,11 +207,16 @@ def _gate_json(document_class: DocumentClass, body: bytes) -> Document | NotADoc
         value = parse_json(body)
     except MalformedJson as error:
         return NotADocument(GateReason(error.reason), error.detail)
+    return _refusal(document_class, value) or Document(MediaKind.JSON)
+
+
+def _refusal(document_class: DocumentClass, value: object) -> NotADocument | None:
+    """Why a JSON value is no document of the class."""
     if not isinstance(value, dict):
         return NotADocument(GateReason.NOT_AN_OBJECT, "the JSON text is not an object")
     rows = _IDENTIFYING_MEMBERS[document_class]
     if any(all(check(value.get(name)) for name, check in row.items()) for row in rows):
-        return Document(MediaKind.JSON)
+        return None
     expected = ", or ".join(" with ".join(row) for row in rows)
     return NotADocument(GateReason.MEMBERS_MISSING, f"expected {expected}")
 

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from proxy.discovery.htmlhead import head_elements
-from proxy.discovery.reading import admit_bounded
+from proxy.discovery.notes import admit_bounded
 from proxy.discovery.urls import UrlReason, UrlRefused
 from proxy.http.fields import unquote
 from proxy.http.targets import MalformedTarget, Target, resolve

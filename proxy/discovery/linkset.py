@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, cast
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.jsontext import JsonObject, parse_json
-from proxy.discovery.reading import Reading
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
-MOST_LINKS: Final = 5000
+MOST_CONTEXTS: Final = 2000
+MOST_LINKS: Final = 2000
+"""Links and what stands in their place, of the whole document."""
 
 _NESTED: Final = "api-catalog"
+_MOST_RELATIONS: Final = 16
+"""Relation types of one link that names its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +62,106 @@ class Linkset:
 
 def parse_linkset(body: bytes, base: Target | None) -> Linkset | NotADocument:
     """The linkset in the body of a 200 from `base` (None: of unknown place). Never raises."""
-    verdict = gate(DocumentClass.API_CATALOG, None, body)
-    if isinstance(verdict, NotADocument):
-        return verdict
-    root = cast(JsonObject, parse_json(body))
-    reading = Reading(base)
-    if len(root) > 1:
-        reading.fail("LS-2", "", "The document has members beside linkset, which is to be its only one.")
-    links: list[Link] = []
-    for number, context in enumerate(cast(list[object], root["linkset"])):
-        for link in _context_links(context, pointer("linkset", number), reading):
-            if len(links) == MOST_LINKS:
-                reading.warn("LS-1", "/linkset", f"Only the first {MOST_LINKS} links are read.")
-                return Linkset(tuple(links), reading.findings())
-            links.append(link)
-    return Linkset(tuple(links), reading.findings())
+    document = read_document(DocumentClass.API_CATALOG, body)
+    return document if isinstance(document, NotADocument) else read_linkset(document.members, base)
 
 
-def _context_links(context: object, path: str, reading: Reading) -> Iterator[Link]:
-    if not isinstance(context, dict):
-        reading.fail("LS-1", path, "The context is no object and is passed over.")
-        return
-    anchor = reading.text(context.get("anchor"), "LS-1", f"{path}/anchor")
-    is_claim = anchor is not None and reading.is_elsewhere(anchor)
-    if is_claim:
-        reading.warn("LS-3", f"{path}/anchor", "The anchor is of another origin: a claim and no authority.")
-    for rel, target, where in _target_objects(context, path, reading):
-        href = reading.text(target.get("href"), "LS-1", f"{where}/href", "The link has no href and is passed over.")
-        if href is not None:
-            target_uri = _target(href, f"{where}/href", reading)
-            media_type = reading.text(target.get("type"), "LS-1", f"{where}/type")
-            yield Link(anchor, is_claim, rel.lower(), href, target_uri, media_type, _title(target), where)
+def read_linkset(root: JsonObject, base: Target | None) -> Linkset:
+    """The linkset in an object that has a list of that name."""
+    return _Reader(base).linkset(root)
 
 
-def _target(href: str, path: str, reading: Reading) -> Target | None:
-    try:
-        return reading.target(href)
-    except UrlRefused as error:
-        reading.fail("LS-4", path, error.detail)
-        return None
+class _Reader:
+    """One linkset on its way from an object to a value."""
+
+    def __init__(self, base: Target | None) -> None:
+        self._notes = Notes(base)
+        self._room = MOST_LINKS
+
+    def linkset(self, root: JsonObject) -> Linkset:
+        if len(root) > 1:
+            self._notes.fail("LS-2", "", "The document has members beside linkset, which is to be its only one.")
+        listed = cast(list[object], root["linkset"])
+        if len(listed) > MOST_CONTEXTS:
+            self._notes.warn("LS-1", "/linkset", f"Only the first {MOST_CONTEXTS} contexts are read.")
+        links: list[Link] = []
+        for number, context in enumerate(islice(listed, MOST_CONTEXTS)):
+            if self._room < 0:
+                break
+            links += self._context_links(context, f"/linkset/{number}")
+        if self._room < 0:
+            self._notes.warn("LS-1", "/linkset", f"Only the first {MOST_LINKS} links are read.")
+        return Linkset(tuple(links), self._notes.findings())
+
+    def _context_links(self, context: object, path: str) -> Iterator[Link]:
+        notes = self._notes
+        if not isinstance(context, dict):
+            notes.fail("LS-1", path, "The context is no object and is passed over.")
+            return
+        anchor = notes.text(context, "anchor", "LS-1", path)
+        is_claim = anchor is not None and notes.is_elsewhere(anchor)
+        if is_claim:
+            notes.warn("LS-3", f"{path}/anchor", "The anchor is of another origin: a claim and no authority.")
+        for rel, target, where in self._target_objects(context, path):
+            href = notes.text(target, "href", "LS-1", where, "The link has no href and is passed over.")
+            if href is not None:
+                media_type = notes.text(target, "type", "LS-1", where)
+                uri = self._target(href, f"{where}/href")
+                yield Link(anchor, is_claim, rel, href, uri, media_type, _title(target), where)
+
+    def _target(self, href: str, path: str) -> Target | None:
+        try:
+            return self._notes.target(href)
+        except UrlRefused as error:
+            self._notes.fail("LS-4", path, error.detail)
+            return None
+
+    def _has_room(self) -> bool:
+        self._room -= 1
+        return self._room >= 0
+
+    def _target_objects(self, context: JsonObject, path: str) -> Iterator[tuple[str, JsonObject, str]]:
+        """Relation type in lower case, target object and its path; of the shapes of LS-2 too, each flagged."""
+        if isinstance(context.get("rel"), str):
+            self._notes.fail("LS-2", path, "The context is a flat link with rel and href.")
+            yield from self._with_own_relation(context, path)
+            return
+        for name, value in context.items():
+            if name == "anchor":
+                continue
+            where, rel = path + pointer(name), name.lower()
+            if isinstance(value, dict):
+                self._notes.fail("LS-1", where, "The relation type has one target object and not a list of them.")
+                yield from self._targets(rel, value, where)
+            elif isinstance(value, list) and value:
+                yield from self._listed_targets(rel, value, where)
+            elif not self._has_room():
+                return
+            elif not isinstance(value, list):
+                self._notes.fail("LS-1", where, "The member is no list of target objects and is passed over.")
+
+    def _listed_targets(self, rel: str, listed: list[object], path: str) -> Iterator[tuple[str, JsonObject, str]]:
+        targets = listed[: max(self._room, 0) + 1]
+        if rel == "links" and any(isinstance(target, dict) and "rel" in target for target in targets):
+            self._notes.fail("LS-2", path, "The links are a list and not under their relation types.")
+        for number, target in enumerate(targets):
+            yield from self._targets(rel, target, f"{path}/{number}")
+
+    def _targets(self, rel: str, target: object, path: str) -> Iterator[tuple[str, JsonObject, str]]:
+        if isinstance(target, dict) and rel == "links" and isinstance(target.get("rel"), str):
+            yield from self._with_own_relation(target, path)
+        elif not self._has_room():
+            return
+        elif isinstance(target, dict):
+            yield rel, target, path
+        else:
+            self._notes.fail("LS-1", path, "The target is no object and is passed over.")
+
+    def _with_own_relation(self, link: JsonObject, path: str) -> Iterator[tuple[str, JsonObject, str]]:
+        relations = cast(str, link["rel"]).lower().split(None, _MOST_RELATIONS)[:_MOST_RELATIONS]
+        for rel in dict.fromkeys(relations):
+            if self._has_room():
+                yield rel, link, path
 
 
 def _title(target: JsonObject) -> str | None:
@@ -105,37 +171,3 @@ def _title(target: JsonObject) -> str | None:
     if not title and isinstance(several, list) and several and isinstance(several[0], dict):
         title = several[0].get("value")
     return title if isinstance(title, str) and title else None
-
-
-def _target_objects(context: JsonObject, path: str, reading: Reading) -> Iterator[tuple[str, JsonObject, str]]:
-    """Relation type, target object and its path; of the shapes of LS-2 as well, each of them flagged."""
-    if isinstance(context.get("rel"), str):
-        reading.fail("LS-2", path, "The context is a flat link with rel and href.")
-        yield from _with_own_relation(context, path)
-        return
-    for name, value in context.items():
-        where = path + pointer(name)
-        if name == "anchor":
-            continue
-        targets = value
-        if isinstance(value, dict):
-            reading.fail("LS-1", where, "The relation type has one target object and not a list of them.")
-            targets = [value]
-        if not isinstance(targets, list):
-            reading.fail("LS-1", where, "The member is no list of target objects and is passed over.")
-            continue
-        if name == "links" and any(isinstance(target, dict) and "rel" in target for target in targets):
-            reading.fail("LS-2", where, "The links are a list and not under their relation types.")
-        for number, target in enumerate(targets):
-            place = where if targets is not value else f"{where}/{number}"
-            if not isinstance(target, dict):
-                reading.fail("LS-1", place, "The target is no object and is passed over.")
-            elif name == "links" and isinstance(target.get("rel"), str):
-                yield from _with_own_relation(target, place)
-            else:
-                yield name, target, place
-
-
-def _with_own_relation(link: JsonObject, path: str) -> Iterator[tuple[str, JsonObject, str]]:
-    for rel in dict.fromkeys(cast(str, link["rel"]).split()):
-        yield rel, link, path

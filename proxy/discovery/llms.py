@@ -8,19 +8,20 @@ never followed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.reading import Reading
+from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
 OUTLINE_LIMIT: Final = 512 * 1024
 """Octets that are read for the outline; `llms-full.txt` goes on for megabytes of text."""
+MOST_LINES: Final = 20_000
 MOST_SECTIONS: Final = 100
 MOST_LINKS: Final = 1000
 
@@ -53,14 +54,10 @@ class GuideLink:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section by its heading; an optional one may be skipped where room is short."""
+    """A section by its heading."""
 
     name: str
     links: tuple[GuideLink, ...]
-
-    @property
-    def is_optional(self) -> bool:
-        return self.name.lower() == "optional"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,37 +75,40 @@ def parse_llms(body: bytes, base: Target) -> Guide | NotADocument:
     verdict = gate(DocumentClass.LLMS, None, body)
     if isinstance(verdict, NotADocument):
         return verdict
-    reading = Reading(base)
+    notes = Notes(base)
     title: str | None = None
     summary: list[str] = []
     sections: list[tuple[str, list[GuideLink]]] = []
     count = 0
-    for number, (level, text) in enumerate(_outline(body[:OUTLINE_LIMIT].decode("utf-8-sig", "replace"))):
+    lines = body[:OUTLINE_LIMIT].decode("utf-8-sig", "replace").splitlines()
+    if len(lines) > MOST_LINES:
+        notes.warn(_RULE, "", f"Only the first {MOST_LINES} lines are read.")
+    for number, (level, text) in enumerate(_outline(lines[:MOST_LINES])):
         if level == 1 and title is None:
             title = text
             if number:
-                reading.fail(_RULE, "", "The title (H1) does not come first.")
+                notes.fail(_RULE, "", "The title (H1) does not come first.")
         elif level == 2 and len(sections) < MOST_SECTIONS:
             sections.append((text, []))
         elif level == _QUOTED and not sections:
             summary.append(text)
         elif level == _PLAIN and sections and count < MOST_LINKS:
-            link = _link(text, reading)
+            link = _link(text, notes)
             if link is not None:
                 sections[-1][1].append(link)
                 count += 1
     if title is None:
-        reading.fail(_RULE, "", "There is no title (H1).")
+        notes.fail(_RULE, "", "There is no title (H1).")
     elif not count and _ERROR_TITLE.match(title):
-        reading.warn(_RULE, "", "The text reads like an error message under a heading.")
+        notes.warn(_RULE, "", "The text reads like an error message under a heading.")
     read = tuple(Section(name, tuple(links)) for name, links in sections)
-    return Guide(title, " ".join(summary) or None, read, reading.findings())
+    return Guide(title, " ".join(summary) or None, read, notes.findings())
 
 
-def _outline(text: str) -> Iterator[tuple[int, str]]:
+def _outline(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Every line that is not blank and not in a code block: its heading level, _QUOTED or _PLAIN, and its text."""
     fence = ""
-    for line in text.splitlines():
+    for line in lines:
         mark = _FENCE.match(line)
         if fence:
             if mark is not None and mark[1].startswith(fence):
@@ -124,13 +124,13 @@ def _outline(text: str) -> Iterator[tuple[int, str]]:
             yield _PLAIN, line
 
 
-def _link(line: str, reading: Reading) -> GuideLink | None:
+def _link(line: str, notes: Notes) -> GuideLink | None:
     match = _ITEM.match(line)
     if match is None:
         return None
     title, href, note = match.groups()
     try:
-        target = reading.target(href)
+        target = notes.target(href)
     except UrlRefused:
         target = None
     return GuideLink(title, href, target, (note or "").strip() or None)

@@ -16,6 +16,7 @@ from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
 from proxy.discovery.manifestroutes import ManifestRoute, read_routes
 from proxy.discovery.manifesturls import UrlRule, published_target
 from proxy.discovery.mirrors import Mirror, Mirrors, RefusedMirror, read_mirrors
+from proxy.discovery.notes import Notes
 from proxy.http.targets import DEFAULT_PORTS, Target
 
 PROFILE: Final = "uaix.ai-ready-web.manifest.v1"
@@ -27,6 +28,7 @@ READINESS_UNKNOWN: Final = "local.readiness_profile_unknown"
 READINESS_GAP: Final = "local.readiness_profile_gap"
 MIRROR_UNVERIFIABLE: Final = "local.mirror_unverifiable"
 
+_MOST_PROFILES: Final = 64
 _READINESS: Final = tuple(f"ARW-F{step}" for step in range(5))
 _URL_HEADER: Final = ("canonical_url", "canonical_route", "human_page")
 _LINKS: Final = {
@@ -103,6 +105,11 @@ def parse_manifest(body: bytes, domain: str, also: frozenset[str] = frozenset())
         return ManifestRefused(ManifestReason.NOT_JSON, f"The manifest cannot be read: {error.detail}.")
     if not isinstance(raw, dict):
         return ManifestRefused(ManifestReason.NOT_AN_OBJECT, "The manifest is no JSON object.")
+    return own_manifest(raw, domain, also)
+
+
+def own_manifest(raw: JsonObject, domain: str, also: frozenset[str]) -> Manifest | ManifestRefused:
+    """The manifest in an object that `domain` published, if it speaks for that domain or one of `also`."""
     site = stated_site(raw) or Target("https", domain, DEFAULT_PORTS["https"], "/", None)
     if isinstance(site, Finding):
         return ManifestRefused(
@@ -144,7 +151,7 @@ class _Reader:
     def __init__(self, raw: JsonObject, site: Target) -> None:
         self._raw = raw
         self._site = site
-        self._findings: list[Finding] = []
+        self._notes = Notes(site)
 
     def read(self) -> Manifest:
         profile_id, is_known = self._profile()
@@ -163,12 +170,15 @@ class _Reader:
             support_boundary=self._support_boundary(),
             is_downgraded=not is_known or routes is None,
             is_signed=is_signed,
-            findings=tuple(self._findings),
+            findings=self._notes.findings(),
             raw=self._raw,
         )
 
     def _fault(self, rule: str, path: str, detail: str, *, is_warning: bool = False) -> None:
-        self._findings.append(Finding(rule, path, detail, is_warning))
+        if is_warning:
+            self._notes.warn(rule, path, detail)
+        else:
+            self._notes.fail(rule, path, detail)
 
     def _member(self, *spellings: str) -> tuple[str, object]:
         """Pointer and value of the first spelling that is present."""
@@ -208,6 +218,7 @@ class _Reader:
         if not isinstance(value, list):
             self._fault(MEMBER_TYPE, path, "readinessProfiles is no list.")
             return None
+        value = value[:_MOST_PROFILES]
         if not all(item in _READINESS for item in value):
             self._fault(
                 READINESS_UNKNOWN, path, "A readiness profile is none of ARW-F0 to ARW-F4.", is_warning=True
@@ -249,7 +260,7 @@ class _Reader:
             return None
         target = published_target(value, self._site, path)
         if isinstance(target, Finding):
-            self._findings.append(target)
+            self._notes.add((target,))
             return None
         return target
 
@@ -259,7 +270,7 @@ class _Reader:
             self._fault(REQUIRED, pointer("routes"), "A manifest lists its routes: only its static pages count.")
             return None
         routes = read_routes(value, self._site, pointer("routes"))
-        self._findings += routes.findings
+        self._notes.add(routes.findings)
         return routes.routes
 
     def _mirrors(self, is_signed: bool) -> Mirrors:
@@ -267,7 +278,7 @@ class _Reader:
         if value is not None and not isinstance(value, list):
             self._fault(MEMBER_TYPE, path, "The mirrors are no list.")
         mirrors = read_mirrors(value if isinstance(value, list) else [], self._site, path)
-        self._findings += mirrors.findings
+        self._notes.add(mirrors.findings)
         if mirrors.usable and not is_signed:
             detail = "Without a signature no copy on a mirror can be told from a forged one."
             self._fault(MIRROR_UNVERIFIABLE, path, detail, is_warning=True)

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.manifesturls import UrlRule
-from proxy.discovery.routereading import ALIAS_CONFLICT, LEVEL_UNKNOWN, parse_route, url_findings
+from proxy.discovery.findings import Finding
+from proxy.discovery.manifesturls import MOST_URL_CHARACTERS, UrlRule
+from proxy.discovery.routereading import (
+    ALIAS_CONFLICT,
+    LEVEL_UNKNOWN,
+    parse_route,
+    url_characters,
+    url_findings,
+)
 from proxy.discovery.routes import RouteRecord
 from proxy.http.targets import Target
 
@@ -56,19 +62,26 @@ class Routes:
 
 
 def read_routes(listed: list[object], site: Target, path: str) -> Routes:
-    """The first MOST_ROUTES routes of a manifest of `site`; `path` is the pointer to the list."""
+    """The first MOST_ROUTES routes of a manifest of `site`, fewer where their URLs are long.
+
+    `path` is the pointer to the list.
+    """
     routes: list[ManifestRoute] = []
     findings: list[Finding] = []
+    room, read = MOST_URL_CHARACTERS, 0
     for index, value in enumerate(listed[:MOST_ROUTES]):
-        where = path + pointer(index)
+        where = f"{path}/{index}"
         reading = parse_route(value, where)
-        found = reading.findings
+        room -= 0 if reading.record is None else url_characters(reading.record)
+        if room < 0:
+            break
+        read, found = index + 1, reading.findings
         if reading.record is not None and isinstance(value, dict):
             found += url_findings(value, reading.record, site, where)
             routes.append(ManifestRoute(index, reading.record, _disabled(found)))
         findings += found
-    if len(listed) > MOST_ROUTES:
-        detail = f"Only the first {MOST_ROUTES} routes are read."
+    if read < len(listed):
+        detail = f"Only the first {read} routes are read."
         findings.append(Finding(TOO_MANY, path, detail, is_warning=True))
     return Routes(tuple(routes), tuple(findings))
 

@@ -6,6 +6,7 @@ the site and never against where a copy of the manifest was found (U-M8).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -16,6 +17,11 @@ from proxy.http.targets import Target
 
 LONGEST_URL: Final = 8192
 """In characters; what is longer no server is sure to take (RFC 9110 §4.1 asks for 8000 octets)."""
+MOST_URL_CHARACTERS: Final = 64 * 1024
+"""Of all URLs of one document: looking for secrets in them is slow, so what lies beyond is not read."""
+
+# What looking into even the shortest URL comes to, in characters.
+_SHORTEST: Final = 24
 
 
 class UrlRule(StrEnum):
@@ -47,6 +53,11 @@ def published_target(
     except UrlRefused as refused:
         own = UrlRule.HTTPS if refused.reason is UrlReason.HTTPS_REQUIRED else UrlRule.NOT_FETCHABLE
         return Finding(rule or own, path, refused.detail)
+
+
+def characters_of(urls: Iterable[object]) -> int:
+    """What those of the values that are URLs count against MOST_URL_CHARACTERS; nothing where they go unread."""
+    return sum(_SHORTEST + len(url) for url in urls if isinstance(url, str) and len(url) <= LONGEST_URL)
 
 
 def secret_detail(secret: Secret) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.jsontext import JsonObject, parse_json
-from proxy.discovery.mcpendpoints import Endpoint, Shape, read_endpoints
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.mcpendpoints import MOST_ENDPOINTS, Endpoint, Shape, read_endpoints
 from proxy.http.targets import Target
 
 WELL_KNOWN_CARD: Final = "/.well-known/mcp/server-card.json"
@@ -43,10 +43,12 @@ class ServerCard:
 
 def parse_server_card(body: bytes, base: Target) -> ServerCard | NotADocument:
     """The card in the body of a 200 from `base`, refused by the rule of the gate. Never raises."""
-    verdict = gate(DocumentClass.MCP_SERVER_CARD, None, body)
-    if isinstance(verdict, NotADocument):
-        return verdict
-    card = cast("JsonObject", parse_json(body))
+    document = read_document(DocumentClass.MCP_SERVER_CARD, body)
+    return document if isinstance(document, NotADocument) else read_server_card(document.members, base)
+
+
+def read_server_card(card: JsonObject, base: Target) -> ServerCard:
+    """The card in an object, whatever its layout."""
     findings: list[Finding] = []
     shape, endpoints = read_endpoints(card, base, findings)
     findings += _layout_findings(card)
@@ -99,7 +101,7 @@ def _member_findings(card: JsonObject) -> Iterator[Finding]:
     remotes = card.get("remotes", [])
     if not isinstance(remotes, list):
         yield Finding(_RULES, "/remotes", "remotes is no list.")
-    elif wrong := [index for index, remote in enumerate(remotes) if not _is_remote(remote)]:
+    elif wrong := [index for index, remote in enumerate(remotes[:MOST_ENDPOINTS]) if not _is_remote(remote)]:
         yield Finding(
             _RULES,
             pointer("remotes", wrong[0]),

@@ -15,7 +15,7 @@ from typing import Final
 
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.reading import admit_bounded
+from proxy.discovery.notes import admit_bounded
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
@@ -111,7 +111,7 @@ def _places(card: JsonObject) -> Iterator[tuple[Shape, list[_Claim]]]:
 
 def _server_places(server: JsonObject, path: str, places: Iterable[_Place]) -> Iterator[tuple[Shape, list[_Claim]]]:
     for shape, read in places:
-        claims = list(islice(read(server, path), MOST_ENDPOINTS + 1))
+        claims = list(read(server, path))
         if claims:
             yield shape, claims
 
@@ -129,7 +129,7 @@ def _listed_servers(servers: JsonObject | list[object], path: str) -> Iterator[_
 
 def _remotes(server: JsonObject, path: str) -> Iterator[_Claim]:
     remotes = server.get("remotes")
-    for index, remote in enumerate(remotes if isinstance(remotes, list) else ()):
+    for index, remote in enumerate(remotes[: MOST_ENDPOINTS + 1] if isinstance(remotes, list) else ()):
         if isinstance(remote, dict):
             yield _Claim(f"{path}/remotes/{index}/url", remote.get("url"), remote.get("type"))
 
@@ -168,7 +168,8 @@ def _mcp_endpoints(server: JsonObject, path: str) -> Iterator[_Claim]:
 
 def _transports(server: JsonObject, path: str) -> Iterator[_Claim]:
     transports = server.get("transports")
-    for name, transport in transports.items() if isinstance(transports, dict) else ():
+    listed = transports.items() if isinstance(transports, dict) else ()
+    for name, transport in islice(listed, MOST_ENDPOINTS + 1):
         if isinstance(transport, dict):
             yield _Claim(f"{path}/transports", transport.get("url", transport.get("endpoint")), name)
 

@@ -42,6 +42,9 @@ class MediaType:
     parameters: tuple[tuple[str, str], ...]
 
 
+LONGEST_TYPE: Final = 1024
+"""Characters, parameters included; what is longer is no media type."""
+
 # A legacy type is understood and not to be used for new entries.
 LEGACY_TYPES: Final = frozenset({"application/ai-skill", "application/ai-skill+md", "text/markdown"})
 
@@ -67,7 +70,7 @@ _KINDS: Final[Mapping[str, EntryKind]] = {
 
 def parse_media_type(text: str) -> MediaType | None:
     """The media type that the text states; None when it states none."""
-    match = _ESSENCE.match(text)
+    match = _ESSENCE.match(text) if len(text) <= LONGEST_TYPE else None
     if match is None:
         return None
     essence = match[1].lower()

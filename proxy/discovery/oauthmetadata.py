@@ -13,8 +13,9 @@ from typing import Final, cast
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import pointer
-from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.jsontext import JsonObject, parse_json
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.notes import admit_bounded
 from proxy.discovery.oauth import (
     IdentifierReason,
     IdentifierRefused,
@@ -24,7 +25,6 @@ from proxy.discovery.oauth import (
     issuer_of_metadata_url,
     resource_candidates,
 )
-from proxy.discovery.reading import admit_bounded
 from proxy.discovery.urls import UrlReason, UrlRefused
 
 # How many issuers of one resource are worth a request; the document chooses them (OA-1).
@@ -86,9 +86,12 @@ class ProtectedResource:
 
 def parse_authorization_server(body: bytes) -> AuthorizationServer | NotADocument:
     """The metadata in the body of a 200, refused by the rule of the gate. Never raises."""
-    metadata = _members(DocumentClass.OAUTH_AS, body)
-    if isinstance(metadata, NotADocument):
-        return metadata
+    document = read_document(DocumentClass.OAUTH_AS, body)
+    return document if isinstance(document, NotADocument) else read_authorization_server(document.members)
+
+
+def read_authorization_server(metadata: JsonObject) -> AuthorizationServer:
+    """The metadata in an object that has an issuer."""
     issuer = cast("str", metadata["issuer"])
     problems = list(_identifier_problems(issuer_candidates(issuer), issuer, "/issuer", "OA-10"))
     urls = {name: _url(metadata, name, "OA-12", problems) for name in _SERVER_URLS}
@@ -121,19 +124,17 @@ def parse_authorization_server(body: bytes) -> AuthorizationServer | NotADocumen
 
 def parse_protected_resource(body: bytes) -> ProtectedResource | NotADocument:
     """The metadata in the body of a 200, refused by the rule of the gate. Never raises."""
-    metadata = _members(DocumentClass.OAUTH_PR, body)
-    if isinstance(metadata, NotADocument):
-        return metadata
+    document = read_document(DocumentClass.OAUTH_PR, body)
+    return document if isinstance(document, NotADocument) else read_protected_resource(document.members)
+
+
+def read_protected_resource(metadata: JsonObject) -> ProtectedResource:
+    """The metadata in an object that has a resource."""
     resource = cast("str", metadata["resource"])
     problems = list(_identifier_problems(resource_candidates(resource), resource, "/resource", "OA-3"))
     issuers = _authorization_servers(metadata, problems)
     _url(metadata, "jwks_uri", "OA-4", problems)
     return ProtectedResource(resource, issuers, tuple(problems))
-
-
-def _members(document_class: DocumentClass, body: bytes) -> JsonObject | NotADocument:
-    verdict = gate(document_class, None, body)
-    return verdict if isinstance(verdict, NotADocument) else cast("JsonObject", parse_json(body))
 
 
 def _missing(metadata: JsonObject, grant_types: tuple[str, ...] | None) -> Iterator[Problem]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, cast
 
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.manifesturls import UrlRule, published_target
+from proxy.discovery.manifesturls import UrlRule, characters_of, published_target
 from proxy.discovery.routes import RouteRecord
 from proxy.http.fields import is_token
 from proxy.http.targets import Target
@@ -21,6 +22,9 @@ REQUIRED: Final = "local.route_required_field"
 MEMBER_TYPE: Final = "local.route_member_type"
 ALIAS_CONFLICT: Final = "local.route_alias_conflict"
 LEVEL_UNKNOWN: Final = "local.ability_level_unknown"
+
+MOST_TEXTS: Final = 100
+"""Elements of one list of a route."""
 
 _LEVELS: Final = frozenset(f"L{step}" for step in range(8))
 _HARMLESS: Final = frozenset({"none", "read_only"})
@@ -35,6 +39,7 @@ _URL_MEMBERS: Final = (
     "auth_unavailable_fallback",
     "tool_unavailable_fallback",
 )
+_OTHER_URLS: Final = ("post_equivalent", "human_review_url", "no_op_url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,14 @@ def url_findings(value: JsonObject, record: RouteRecord, site: Target, path: str
     return tuple(outcome for outcome in judged if isinstance(outcome, Finding))
 
 
+def url_characters(record: RouteRecord) -> int:
+    """What counts of the URLs and paths of a route against MOST_URL_CHARACTERS."""
+    return characters_of(getattr(record, name) for name in (*_URL_MEMBERS, *_OTHER_URLS))
+
+
+@cache
 def camel_case(name: str) -> str:
-    """The other spelling of a snake_case name."""
+    """The other spelling of a snake_case name, which is one of those known here and never a document's."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
@@ -115,10 +126,11 @@ class _Members:
         value = self.get(name)
         if value is None:
             return ()
-        usable = [item for item in value if isinstance(item, str) and item] if isinstance(value, list) else []
+        listed = value[:MOST_TEXTS] if isinstance(value, list) else []
+        usable = tuple(item for item in listed if isinstance(item, str) and item)
         if not isinstance(value, list) or len(usable) < len(value):
-            self.fault(MEMBER_TYPE, name, f"{name} is no list of texts.")
-        return tuple(usable)
+            self.fault(MEMBER_TYPE, name, f"{name} is no list of at most {MOST_TEXTS} texts.")
+        return usable
 
     def flag(self, name: str) -> bool | None:
         value = self.get(name)

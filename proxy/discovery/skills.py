@@ -15,14 +15,14 @@ from typing import Final, cast
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import Digest, MalformedDigest, parse_digest
-from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.jsontext import JsonObject, parse_json
-from proxy.discovery.reading import Reading
+from proxy.discovery.findings import Finding
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
-MOST_SKILLS: Final = 5000
+MOST_SKILLS: Final = 2000
 SCHEMA: Final = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 
 _NAME: Final = re.compile(r"[a-z0-9]++(?:-[a-z0-9]++)*+")
@@ -71,37 +71,37 @@ class UnknownSchema:
 
 def parse_skills(body: bytes, base: Target | None) -> SkillsIndex | UnknownSchema | NotADocument:
     """The index in the body of a 200 from `base` (None: of unknown place). Never raises."""
-    verdict = gate(DocumentClass.AGENT_SKILLS, None, body)
-    if isinstance(verdict, NotADocument):
-        return verdict
-    index = cast(JsonObject, parse_json(body))
+    document = read_document(DocumentClass.AGENT_SKILLS, body)
+    return document if isinstance(document, NotADocument) else read_skills(document.members, base)
+
+
+def read_skills(index: JsonObject, base: Target | None) -> SkillsIndex | UnknownSchema:
+    """The index in an object that has a list of skills."""
     if "$schema" in index and index["$schema"] != SCHEMA:
         return UnknownSchema(Finding("SK-1", "/$schema", "The schema is not the one of v0.2.0."))
     version = IndexVersion.V0_2 if "$schema" in index else IndexVersion.V0_1
-    reading = Reading(base)
+    notes = Notes(base)
     if version is IndexVersion.V0_1:
-        reading.warn("SK-1", "", "There is no $schema: the index is read as v0.1.0.")
+        notes.warn("SK-1", "", "There is no $schema: the index is read as v0.1.0.")
     listed = cast(list[object], index["skills"])
     if len(listed) > MOST_SKILLS:
-        reading.warn("SK-2", "/skills", f"Only the first {MOST_SKILLS} skills are read.")
+        notes.warn("SK-2", "/skills", f"Only the first {MOST_SKILLS} skills are read.")
     skills: dict[str, Skill] = {}
     for number, value in enumerate(islice(listed, MOST_SKILLS)):
-        skill = _SkillReader(value, pointer("skills", number), version, reading).skill()
+        skill = _SkillReader(value, f"/skills/{number}", version, notes).skill()
         if skill is not None and skills.setdefault(skill.name, skill) is not skill:
-            reading.fail(
-                "SK-2", f"{skill.path}/name", "An earlier skill has the same name: this one is passed over."
-            )
-    return SkillsIndex(version, tuple(skills.values()), reading.findings())
+            notes.fail("SK-2", f"{skill.path}/name", "An earlier skill has the same name: this one is passed over.")
+    return SkillsIndex(version, tuple(skills.values()), notes.findings())
 
 
 class _SkillReader:
     """Reads one element of `skills`; everything but name, type and URL may be missing."""
 
-    def __init__(self, value: object, path: str, version: IndexVersion, reading: Reading) -> None:
+    def __init__(self, value: object, path: str, version: IndexVersion, notes: Notes) -> None:
         self._members = cast(JsonObject, value) if isinstance(value, dict) else {}
         self._path = path
         self._is_legacy = version is IndexVersion.V0_1
-        self._reading = reading
+        self._notes = notes
 
     def skill(self) -> Skill | None:
         name = self._name()
@@ -116,13 +116,13 @@ class _SkillReader:
         return Skill(name, artifact_type, self._description(), url, self._digest(), self._path)
 
     def _text(self, rule: str, member: str, missing: str | None = None) -> str | None:
-        return self._reading.text(self._members.get(member), rule, f"{self._path}/{member}", missing)
+        return self._notes.text(self._members, member, rule, self._path, missing)
 
     def _name(self) -> str | None:
         name = self._text("SK-2", "name", "The skill has no name and is passed over.")
         if name is not None and not _is_name(name):
             detail = "The name is not 1 to 64 characters of a-z, 0-9 and single hyphens between them."
-            self._reading.fail("SK-2", f"{self._path}/name", detail)
+            self._notes.fail("SK-2", f"{self._path}/name", detail)
         return name
 
     def _type(self) -> ArtifactType | None:
@@ -135,14 +135,14 @@ class _SkillReader:
             return ArtifactType(stated)
         except ValueError:
             detail = "The type is neither skill-md nor archive: the skill is passed over."
-            self._reading.fail("SK-2", f"{self._path}/type", detail)
+            self._notes.fail("SK-2", f"{self._path}/type", detail)
             return None
 
     def _description(self) -> str | None:
         description = self._text("SK-2", "description", "The skill has no description.")
         if description is not None and len(description) > _LONGEST_DESCRIPTION:
             detail = f"The description is longer than {_LONGEST_DESCRIPTION} characters."
-            self._reading.fail("SK-2", f"{self._path}/description", detail)
+            self._notes.fail("SK-2", f"{self._path}/description", detail)
         return description
 
     def _url(self, name: str) -> Target | None:
@@ -153,13 +153,13 @@ class _SkillReader:
         if reference is None:
             return None
         try:
-            url = self._reading.target(reference)
+            url = self._notes.target(reference)
         except UrlRefused as error:
-            self._reading.fail("SK-3", f"{self._path}/url", error.detail)
+            self._notes.fail("SK-3", f"{self._path}/url", error.detail)
             return None
         if url.host == _RAW_FILES and _FIXED_REVISION.fullmatch(url.path) is None:
             detail = "The URL is on a branch, so the next commit makes the digest stale: name a commit."
-            self._reading.warn("SK-3", f"{self._path}/url", detail)
+            self._notes.warn("SK-3", f"{self._path}/url", detail)
         return url
 
     def _digest(self) -> Digest | None:
@@ -171,10 +171,10 @@ class _SkillReader:
         try:
             digest = parse_digest(text)
         except MalformedDigest as error:
-            self._reading.fail("SK-4", path, error.detail)
+            self._notes.fail("SK-4", path, error.detail)
             return None
         if not text.startswith("sha256:") or text != str(digest):
-            self._reading.fail("SK-4", path, "The digest is not sha256: and 64 lower-case hex digits.")
+            self._notes.fail("SK-4", path, "The digest is not sha256: and 64 lower-case hex digits.")
         return digest
 
 

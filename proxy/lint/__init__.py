@@ -24,6 +24,7 @@ from proxy.lint.oauth import (
     lint_authorization_server,
     lint_protected_resource,
 )
+from proxy.lint.openapi import is_openapi, lint_openapi
 from proxy.lint.responses import (
     is_action_listing,
     is_instruction,
@@ -63,6 +64,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "api-catalog": Kind(is_linkset, lint_linkset),
         "ai-catalog": Kind(is_catalog, lint_catalog),
         "agent-skills": Kind(is_skills_index, lint_skills),
+        "openapi": Kind(is_openapi, lint_openapi),
         "oauth-as": Kind(is_authorization_server, lint_authorization_server),
         "oauth-pr": Kind(is_protected_resource, lint_protected_resource),
         "get-action-listing": Kind(is_action_listing, lint_action_listing),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, cast
+from typing import Final
 
-from proxy.discovery.a2a import AgentJsonKind, Generation, parse_card, sniff_agent_json
+from proxy.discovery.a2a import MOST_ELEMENTS, AgentCard, AgentJsonKind, Generation, read_card, sniff_agent_json
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.jsontext import JsonObject, parse_json
-from proxy.discovery.mcp import parse_server_card
-from proxy.discovery.reading import UNPLACED
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument, JsonObject
+from proxy.discovery.mcp import ServerCard, read_server_card
+from proxy.discovery.notes import UNPLACED
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 _SHAPE: Final = "A2A-2"
@@ -43,10 +44,16 @@ def is_server_card(value: JsonObject) -> bool:
 
 def lint_agent_card(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of A2A in a card of any generation. `now` decides nothing: a card does not end."""
-    card = parse_card(body, UNPLACED)
-    if isinstance(card, NotADocument):
-        return (refusal_finding(card),)
-    members = cast("JsonObject", parse_json(body))
+    document = read_document(DocumentClass.AGENT_CARD, body)
+    if isinstance(document, NotADocument):
+        return (refusal_finding(document),)
+    card = read_card(document.members, UNPLACED)
+    return (refusal_finding(card),) if isinstance(card, NotADocument) else agent_card_findings(document, card)
+
+
+def agent_card_findings(document: JsonDocument, card: AgentCard) -> tuple[Finding, ...]:
+    """Those of the card that was read from `document`."""
+    members = document.members
     return (
         *card.findings,
         *_generation_findings(card.generation),
@@ -54,16 +61,21 @@ def lint_agent_card(body: bytes, now: float) -> tuple[Finding, ...]:
         *_version_findings(members),
         *_skill_findings(members),
         *_provider_findings(members),
-        *repeated_name_findings(body, is_signed=card.is_signed),
+        *repeated_name_findings(is_repeated=document.has_repeated_names, is_signed=card.is_signed),
     )
 
 
 def lint_server_card(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of SEP-2127 in a server card of any layout. `now` decides nothing: a card does not end."""
-    card = parse_server_card(body, UNPLACED)
-    if isinstance(card, NotADocument):
-        return (refusal_finding(card),)
-    return (*card.findings, *repeated_name_findings(body, is_signed=False))
+    document = read_document(DocumentClass.MCP_SERVER_CARD, body)
+    if isinstance(document, NotADocument):
+        return (refusal_finding(document),)
+    return server_card_findings(document, read_server_card(document.members, UNPLACED))
+
+
+def server_card_findings(document: JsonDocument, card: ServerCard) -> tuple[Finding, ...]:
+    """Those of the card that was read from `document`."""
+    return (*card.findings, *repeated_name_findings(is_repeated=document.has_repeated_names, is_signed=False))
 
 
 def _generation_findings(generation: Generation) -> Iterator[Finding]:
@@ -102,7 +114,7 @@ def _provider_findings(card: JsonObject) -> Iterator[Finding]:
 
 def _lacking(listed: object, parent: str, name: str, is_one: Callable[[object], bool]) -> Iterator[Finding]:
     """One finding for a member that objects of a list lack, at the first of them."""
-    objects = enumerate(listed if isinstance(listed, list) else ())
+    objects = enumerate(listed[:MOST_ELEMENTS] if isinstance(listed, list) else ())
     wrong = [index for index, value in objects if isinstance(value, dict) and not is_one(value.get(name))]
     if wrong:
         yield Finding(_SHAPE, pointer(parent, wrong[0], name), f"{len(wrong)} of {parent} lack a proper {name}.")
@@ -113,4 +125,4 @@ def _is_text(value: object) -> bool:
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(_is_text(element) for element in value)
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value[:MOST_ELEMENTS]))

@@ -27,11 +27,17 @@ def lint_catalog(body: bytes, now: float) -> tuple[Finding, ...]:
         return (refusal_finding(catalog),)
     if isinstance(catalog, OpaqueCatalog):
         return (catalog.finding,)
+    return (*catalog_findings(catalog), *digest_findings(catalog))
+
+
+def catalog_findings(catalog: Catalog) -> tuple[Finding, ...]:
+    """Those of a catalog that was read, but for its digests."""
     is_signed = catalog.is_signed or any(entry.is_signed or entry.digest is not None for entry in catalog.entries)
-    return (*catalog.findings, *_digest_findings(catalog), *repeated_name_findings(body, is_signed=is_signed))
+    repeated = repeated_name_findings(is_repeated=catalog.has_repeated_names, is_signed=is_signed)
+    return (*catalog.findings, *repeated)
 
 
-def _digest_findings(catalog: Catalog) -> Iterator[Finding]:
+def digest_findings(catalog: Catalog) -> Iterator[Finding]:
     for entry in catalog.entries:
         match inline_verdict(catalog, entry):
             case DataVerdict.DIFFERS:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.linkset import parse_linkset
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument, JsonObject
+from proxy.discovery.linkset import Linkset, read_linkset
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 
@@ -16,7 +17,12 @@ def is_linkset(value: JsonObject) -> bool:
 
 def lint_linkset(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of RFC 9264 and RFC 9727 in a linkset. `now` decides nothing: a linkset does not end."""
-    linkset = parse_linkset(body, None)
-    if isinstance(linkset, NotADocument):
-        return (refusal_finding(linkset),)
-    return (*linkset.findings, *repeated_name_findings(body, is_signed=False))
+    document = read_document(DocumentClass.API_CATALOG, body)
+    if isinstance(document, NotADocument):
+        return (refusal_finding(document),)
+    return linkset_findings(document, read_linkset(document.members, None))
+
+
+def linkset_findings(document: JsonDocument, linkset: Linkset) -> tuple[Finding, ...]:
+    """Those of the linkset that was read from `document`."""
+    return (*linkset.findings, *repeated_name_findings(is_repeated=document.has_repeated_names, is_signed=False))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.jsontext import JsonDocument, JsonObject
 from proxy.discovery.manifest import Manifest, is_digest, read_manifest, stated_site
+from proxy.discovery.notes import Notes
 from proxy.lint.bodies import repeated_name_findings
-from proxy.lint.objects import read_object
+from proxy.lint.objects import object_document
 from proxy.lint.routes import UNNAMED_SITE, policy_findings
 
 NOT_AN_OBJECT = "U-M1"
@@ -24,14 +25,22 @@ def is_manifest(value: JsonObject) -> bool:
 
 def lint_manifest(body: bytes, now: float) -> tuple[Finding, ...]:
     """The findings of a manifest; whether it stands on the host that it speaks for cannot be told from it alone."""
-    value = read_object(body, NOT_AN_OBJECT)
-    if isinstance(value, Finding):
-        return (value,)
-    site = stated_site(value)
-    of_site = (site,) if isinstance(site, Finding) else ()
-    manifest = read_manifest(value, UNNAMED_SITE if site is None or isinstance(site, Finding) else site)
-    repeated = repeated_name_findings(body, is_signed=manifest.is_signed)
-    return (*repeated, *of_site, *manifest.findings, *_route_findings(value, manifest))
+    document = object_document(body, NOT_AN_OBJECT)
+    if isinstance(document, Finding):
+        return (document,)
+    site = stated_site(document.members)
+    if isinstance(site, Finding):
+        return (site, *manifest_findings(document, read_manifest(document.members, UNNAMED_SITE)))
+    return manifest_findings(document, read_manifest(document.members, site or UNNAMED_SITE))
+
+
+def manifest_findings(document: JsonDocument, manifest: Manifest) -> tuple[Finding, ...]:
+    """Those of the manifest that was read from `document`."""
+    notes = Notes(manifest.site)
+    notes.add(repeated_name_findings(is_repeated=document.has_repeated_names, is_signed=manifest.is_signed))
+    notes.add(manifest.findings)
+    notes.add(_route_findings(document.members, manifest))
+    return notes.findings()
 
 
 def _route_findings(value: JsonObject, manifest: Manifest) -> Iterator[Finding]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument, JsonObject
 from proxy.discovery.oauth import Problem
-from proxy.discovery.oauthmetadata import parse_authorization_server, parse_protected_resource
+from proxy.discovery.oauthmetadata import (
+    AuthorizationServer,
+    ProtectedResource,
+    read_authorization_server,
+    read_protected_resource,
+)
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 
@@ -25,18 +31,26 @@ def is_protected_resource(value: JsonObject) -> bool:
 
 def lint_authorization_server(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of RFC 8414 and of what MCP asks beyond it. `now` decides nothing: metadata does not end."""
-    server = parse_authorization_server(body)
-    if isinstance(server, NotADocument):
-        return (refusal_finding(server),)
-    return (*_findings(server.problems), *repeated_name_findings(body, is_signed=False))
+    document = read_document(DocumentClass.OAUTH_AS, body)
+    if isinstance(document, NotADocument):
+        return (refusal_finding(document),)
+    return metadata_findings(document, read_authorization_server(document.members))
 
 
 def lint_protected_resource(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of RFC 9728. `now` decides nothing: metadata does not end."""
-    resource = parse_protected_resource(body)
-    if isinstance(resource, NotADocument):
-        return (refusal_finding(resource),)
-    return (*_findings(resource.problems), *repeated_name_findings(body, is_signed=False))
+    document = read_document(DocumentClass.OAUTH_PR, body)
+    if isinstance(document, NotADocument):
+        return (refusal_finding(document),)
+    return metadata_findings(document, read_protected_resource(document.members))
+
+
+def metadata_findings(
+    document: JsonDocument, metadata: AuthorizationServer | ProtectedResource
+) -> tuple[Finding, ...]:
+    """Those of the metadata that was read from `document`."""
+    repeated = repeated_name_findings(is_repeated=document.has_repeated_names, is_signed=False)
+    return (*_findings(metadata.problems), *repeated)
 
 
 def _findings(problems: Iterable[Problem]) -> Iterator[Finding]:

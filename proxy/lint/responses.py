@@ -7,11 +7,13 @@ index of an llms.txt are no published documents: they carry, as JSON, what those
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.manifesturls import UrlRule, published_target
+from proxy.discovery.manifesturls import MOST_URL_CHARACTERS, UrlRule, characters_of, published_target
+from proxy.discovery.notes import Notes
 from proxy.lint.objects import read_object
 from proxy.lint.retrying import RETRY_LOOP, is_retry_loop
 from proxy.lint.routes import IDEMPOTENCY, POST_EQUIVALENT, UNNAMED_SITE, carries_key
@@ -25,6 +27,8 @@ PROBLEM_CODE: Final = "local.problem_code"
 
 FALLBACK: Final = "get_action_fallback_required"
 LLMS_INSTRUCTION: Final = "llms_minimal_instruction_required"
+
+MOST_ACTIONS: Final = 500
 
 _TWO_KEYS: Final = frozenset({"code", "url"})
 _CODES: Final = frozenset({"ok", "human_review_required", "rejected"})
@@ -109,7 +113,11 @@ def lint_instruction(body: bytes, now: float) -> tuple[Finding, ...]:
 def lint_action_listing(body: bytes, now: float) -> tuple[Finding, ...]:
     """The findings of a listing of GET-Actions."""
     value = read_object(body, FALLBACK)
-    return (value,) if isinstance(value, Finding) else tuple(_listing(value))
+    if isinstance(value, Finding):
+        return (value,)
+    notes = Notes(None)
+    notes.add(_listing(value))
+    return notes.findings()
 
 
 def lint_llms_index(body: bytes, now: float) -> tuple[Finding, ...]:
@@ -176,8 +184,24 @@ def _listing(value: JsonObject) -> Iterator[Finding]:
     if not isinstance(actions, dict):
         yield Finding(FALLBACK, "/actions", "The listing has no actions.")
         return
-    for name, action in actions.items():
+    room, read = MOST_URL_CHARACTERS, 0
+    for name, action in islice(actions.items(), MOST_ACTIONS):
+        room -= _url_characters(action)
+        if room < 0:
+            break
+        read += 1
         yield from _action(action, pointer("actions", name))
+    if read < len(actions):
+        yield Finding(FALLBACK, "/actions", f"Only the first {read} actions are looked at.", is_warning=True)
+
+
+def _url_characters(action: object) -> int:
+    """What counts of the URLs of an action against MOST_URL_CHARACTERS."""
+    if not isinstance(action, dict):
+        return 0
+    answer = action.get("response")
+    urls = (action.get("get"), action.get("post"), answer.get("url") if isinstance(answer, dict) else None)
+    return characters_of(urls)
 
 
 def _action(action: object, path: str) -> Iterator[Finding]:

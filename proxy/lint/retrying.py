@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 RETRY_LOOP: Final = "retry_loop_no_op_violation"
+
+# What is looked at of one answer; a text for people is shorter.
+_LONGEST_TEXT: Final = 300
+_MOST_MEMBERS: Final = 50
 
 _CLAUSE_END: Final = re.compile(r"[.;!?\n]")
 _RETRYING: Final = re.compile(
@@ -21,13 +26,14 @@ _SEPARATORS: Final = re.compile(r"[-_]")
 
 def is_retry_loop(answer: Mapping[str, object]) -> bool:
     """Whether a no-op announces a retry in a member (`retry_after`, `maxRetries`) or tells to retry in a text."""
-    texts = (value for value in answer.values() if isinstance(value, str))
-    return any(_announces(name, value) for name, value in answer.items()) or any(map(tells_to_retry, texts))
+    members = list(islice(answer.items(), _MOST_MEMBERS))
+    texts = (value for _, value in members if isinstance(value, str))
+    return any(_announces(name, value) for name, value in members) or any(map(tells_to_retry, texts))
 
 
 def tells_to_retry(text: str) -> bool:
     """Whether a sentence says to retry or to guess; one with a negation before those words says the contrary."""
-    for clause in _CLAUSE_END.split(text):
+    for clause in _CLAUSE_END.split(text[:_LONGEST_TEXT]):
         retrying = _RETRYING.search(clause)
         if retrying is not None and _NEGATION.search(clause, 0, retrying.start()) is None:
             return True
@@ -36,4 +42,4 @@ def tells_to_retry(text: str) -> bool:
 
 def _announces(name: str, value: object) -> bool:
     """A member that says zero, false or nothing announces no retry."""
-    return bool(value) and _MEMBER.match(_SEPARATORS.sub("", name)) is not None
+    return bool(value) and _MEMBER.match(_SEPARATORS.sub("", name[:_LONGEST_TEXT])) is not None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.skills import UnknownSchema, parse_skills
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument, JsonObject
+from proxy.discovery.skills import SkillsIndex, UnknownSchema, read_skills
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 
@@ -16,10 +17,18 @@ def is_skills_index(value: JsonObject) -> bool:
 
 def lint_skills(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of the format in an index. `now` decides nothing: an index does not end."""
-    index = parse_skills(body, None)
-    if isinstance(index, NotADocument):
-        return (refusal_finding(index),)
+    document = read_document(DocumentClass.AGENT_SKILLS, body)
+    if isinstance(document, NotADocument):
+        return (refusal_finding(document),)
+    return skills_findings(document, read_skills(document.members, None))
+
+
+def skills_findings(document: JsonDocument, index: SkillsIndex | UnknownSchema) -> tuple[Finding, ...]:
+    """Those of the index that was read from `document`."""
     if isinstance(index, UnknownSchema):
         return (index.finding,)
     has_digests = any(skill.digest is not None for skill in index.skills)
-    return (*index.findings, *repeated_name_findings(body, is_signed=has_digests))
+    return (
+        *index.findings,
+        *repeated_name_findings(is_repeated=document.has_repeated_names, is_signed=has_digests),
+    )

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.a2a import (
+    MOST_ELEMENTS,
     MOST_SCHEMES,
     AgentCard,
     Generation,
@@ -53,7 +54,7 @@ def test_the_sample_card() -> None:
         ("https://api.example.com/a2a/rest", "HTTP+JSON", "1.0"),
     ]
     assert found.oauth2_metadata_urls == (METADATA,)
-    assert (found.has_extended_card, found.is_signed, found.findings) == (True, False, ())
+    assert (found.is_signed, found.findings) == (False, ())
 
 
 @pytest.mark.parametrize(
@@ -123,21 +124,6 @@ def test_signed_means_that_there_is_something_to_verify(more: dict[str, Any], si
 
 
 @pytest.mark.parametrize(
-    ("more", "extended"),
-    [
-        ({}, False),
-        ({"capabilities": {"extendedAgentCard": True}}, True),
-        ({"capabilities": {"extendedAgentCard": "yes"}}, False),
-        ({"capabilities": [], "supportsAuthenticatedExtendedCard": True}, True),
-        ({"supportsAuthenticatedExtendedCard": 1}, False),
-    ],
-    ids=str,
-)
-def test_extended_card(more: dict[str, Any], extended: bool) -> None:
-    assert card({**CURRENT, **more}).has_extended_card is extended
-
-
-@pytest.mark.parametrize(
     ("scheme", "urls", "flagged"),
     [
         ({"oauth2SecurityScheme": {"oauth2MetadataUrl": METADATA}}, (METADATA,), False),
@@ -161,7 +147,17 @@ def test_oauth2_metadata_urls(scheme: object, urls: tuple[str, ...], flagged: bo
 
 def test_a_card_of_very_many_schemes_is_read_in_part() -> None:
     schemes = {str(n): {"oauth2MetadataUrl": f"https://id{n}.example.com/"} for n in range(5000)}
-    assert len(card({**CURRENT, "securitySchemes": schemes}).oauth2_metadata_urls) == MOST_SCHEMES
+    found = card({**CURRENT, "securitySchemes": schemes})
+    assert len(found.oauth2_metadata_urls) == MOST_SCHEMES
+    assert [(one.rule, one.path, one.is_warning) for one in found.findings] == [("A2A-2", "/securitySchemes", True)]
+
+
+@pytest.mark.parametrize("name", ["skills", "signatures", "defaultInputModes"])
+def test_of_very_many_elements_the_first_are_looked_at(name: str) -> None:
+    found = card({**CURRENT, name: [0] * (MOST_ELEMENTS + 5)})
+    wrong = [(one.path, one.is_warning) for one in found.findings if one.path.startswith(f"/{name}")]
+    assert wrong == [(f"/{name}", True), (f"/{name}/0", False)]
+    assert f"{MOST_ELEMENTS} of {MOST_ELEMENTS}" in found.findings[-1].detail
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from proxy.discovery.anp import MOST_ITEMS, WELL_KNOWN, CollectionPage, parse_collection_page
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.notes import MOST_FINDINGS
 from proxy.http.targets import parse_target
 
 BASE = parse_target(f"https://example.com{WELL_KNOWN}")
@@ -122,7 +123,7 @@ def test_of_very_many_items_the_first_are_read() -> None:
     found = page(items=items)
     assert len(found.items) == MOST_ITEMS
     assert [finding.path for finding in found.findings] == ["/items"]
-    assert len(page(items=[None] * 100_000).findings) == MOST_ITEMS + 1
+    assert len(page(items=[None] * 100_000).findings) == MOST_FINDINGS + 1
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
-from proxy.discovery.gate import Document, GateReason, MediaKind, NotADocument, gate
-from proxy.discovery.jsontext import MAX_DEPTH
+from proxy.discovery.gate import Document, GateReason, MediaKind, NotADocument, gate, read_document
+from proxy.discovery.jsontext import MAX_DEPTH, MOST_CONTAINERS, JsonDocument
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 JSON_CLASSES = [name for name in DocumentClass if POLICIES[name].format is DocumentFormat.JSON]
@@ -281,6 +281,13 @@ NASTY = [
     ("deep objects", b'{"a":' * 40 + b"1" + b"}" * 40, "too-deep"),
     ("1 MiB of [", b"[" * (1 << 20), "too-deep"),
     ("1 MiB of {", b'{"a":' * (1 << 18), "too-deep"),
+    (
+        "as many containers as allowed",
+        b'{"id": "did:x:y", "a": [' + b"[]," * (MOST_CONTAINERS - 3) + b"{}]}",
+        "json",
+    ),
+    ("one more", b'{"id": "did:x:y", "a": [' + b"[]," * (MOST_CONTAINERS - 2) + b"{}]}", "too-many"),
+    ("brackets in texts", b'{"id": "did:x:y", "a": [' + b'"[{",' * MOST_CONTAINERS + b"1]}", "json"),
     ("wide", b'{"id": "did:x:y", "a": [' + b"[]," * 10_000 + b"[]]}", "json"),
     ("repeated names", b'{"id": 1, "id": "did:x:y"}', "json"),
     ("byte order mark", b"\xef\xbb\xbf" + DID, "json"),
@@ -347,6 +354,31 @@ SECRET = "s3cr3t"
 def test_verdict_repeats_nothing_of_the_body(document_class: DocumentClass, template: str) -> None:
     verdict = gate(document_class, None, (template % SECRET).encode())
     assert SECRET not in repr(verdict)
+
+
+@pytest.mark.parametrize(
+    "document_class", [one for one in GATED_CLASSES if POLICIES[one].format is DocumentFormat.JSON]
+)
+@pytest.mark.parametrize("body", [row[1] for row in NASTY], ids=[row[0] for row in NASTY])
+def test_a_document_is_read_as_the_gate_judges(document_class: DocumentClass, body: bytes) -> None:
+    verdict, document = gate(document_class, None, body), read_document(document_class, body)
+    if isinstance(document, JsonDocument):
+        assert verdict == Document(MediaKind.JSON) and document.members == json.loads(body.decode("utf-8-sig"))
+    else:
+        assert verdict == document
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b" \n", b"\xef\xbb\xbf", b"<html>", b"\xef\xbb\xbf <", b"{}", b"[]", b"null", DID], ids=repr
+)
+def test_what_is_no_json_is_refused_as_by_the_gate(body: bytes) -> None:
+    verdict, document = gate(DocumentClass.DID, None, body), read_document(DocumentClass.DID, body)
+    assert verdict == (Document(MediaKind.JSON) if isinstance(document, JsonDocument) else document)
+
+
+def test_repeated_names_are_told() -> None:
+    document = read_document(DocumentClass.DID, b'{"id": "did:x:y", "a": {"b": 1, "b": 1}}')
+    assert document == JsonDocument({"id": "did:x:y", "a": {"b": 1}}, has_repeated_names=True)
 
 
 def test_every_reason_occurs_in_the_tables() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.linkset import MOST_LINKS, Link, Linkset, parse_linkset
+from proxy.discovery.linkset import MOST_CONTEXTS, MOST_LINKS, Link, Linkset, parse_linkset
 from proxy.http.targets import parse_target
 
 BASE = parse_target("https://example.com/.well-known/api-catalog")
@@ -159,6 +159,32 @@ def test_links_are_bounded() -> None:
     assert rules(read(linkset({"item": [{"href": "/d"}] * MOST_LINKS}))) == []
     found = read(linkset(*[{"item": [{"href": "/d"}]}] * (MOST_LINKS + 1)))
     assert (len(found.links), rules(found)) == (MOST_LINKS, ["LS-1 /linkset?"])
+
+
+@pytest.mark.parametrize("member", [5, [], {"href": 5}, [{"href": 5}], [5]], ids=str)
+def test_what_is_no_link_counts_as_one(member: object) -> None:
+    context = {f"r{number}": member for number in range(MOST_LINKS - 1)}
+    assert uris(read(linkset(context, {"item": [{"href": "/d"}]}))) == [("item", DESC)]
+    assert uris(read(linkset({**context, "more": member}, {"item": [{"href": "/d"}]}))) == []
+    assert uris(read(linkset({**context, "more": member, "even": member, "item": [{"href": "/d"}]}))) == []
+
+
+def test_contexts_are_bounded() -> None:
+    found = read(linkset(*[{}] * MOST_CONTEXTS, {"item": [{"href": "/d"}]}))
+    assert (found.links, rules(found)) == ((), ["LS-1 /linkset?"])
+
+
+def test_relations_of_one_link_are_bounded() -> None:
+    found = read(linkset({"rel": " ".join(f"R{number}" for number in range(20)), "href": "/d"}))
+    assert [link.rel for link in found.links] == [f"r{number}" for number in range(16)]
+
+
+def test_a_long_name_is_not_repeated_for_each_link() -> None:
+    found = read(linkset({"A" * 100_000: [{"href": "/d"}] * 1000}))
+    assert len(found.links) == 1000
+    assert {link.rel for link in found.links} == {"a" * 100_000}
+    assert len({id(link.rel) for link in found.links}) == 1
+    assert max(len(link.path) for link in found.links) < 300
 
 
 def test_the_last_of_repeated_names_counts() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.llms import MOST_LINKS, MOST_SECTIONS, OUTLINE_LIMIT, Guide, GuideLink, parse_llms
+from proxy.discovery.llms import MOST_LINES, MOST_LINKS, MOST_SECTIONS, OUTLINE_LIMIT, Guide, GuideLink, parse_llms
 from proxy.http.targets import parse_target
 
 BASE = parse_target("https://example.com/docs/llms.txt")
@@ -45,11 +45,20 @@ def read(text: str | bytes) -> Guide:
     return found
 
 
+def test_lines_are_bounded() -> None:
+    text = "# T\n## S\n" + "\n" * (MOST_LINES - 3) + "- [a](/b)\n"
+    found = read(text)
+    assert ([section.links[0].href for section in found.sections], found.findings) == (["/b"], ())
+    cut = read("\n" + text)
+    assert [section.links for section in cut.sections] == [()]
+    assert [(finding.rule, finding.is_warning) for finding in cut.findings] == [("TX-1", True)]
+
+
 def test_good_guide() -> None:
     found = read(GOOD)
     assert (found.title, found.summary, found.findings) == ("Shop", "Sells things. To people.", ())
     guides, optional = found.sections
-    assert (guides.name, guides.is_optional) == ("Guides", False)
+    assert guides.name == "Guides"
     assert guides.links == (
         GuideLink("Start", "start.md", parse_target("https://example.com/docs/start.md"), "where to begin"),
         GuideLink(
@@ -60,7 +69,7 @@ def test_good_guide() -> None:
         ),
         GuideLink("Old", "http://example.com/old", None, None),
     )
-    assert (optional.name, optional.is_optional) == ("Optional", True)
+    assert optional.name == "Optional"
     assert [(link.href, link.note) for link in optional.links] == [("/more", None)]
 
 

@@ -128,7 +128,7 @@ def test_other_discovery_samples(name: str, domain: str) -> None:
     body = (SAMPLES / "discovery" / f"uaix_manifest_{name}.json").read_bytes()
     manifest = parse_manifest(body, domain)
     assert isinstance(manifest, Manifest)
-    assert manifest.links.sitemap.uri == f"https://{domain}/sitemap.xml"
+    assert manifest.links.sitemap is None
     assert rules(manifest) == {("local.manifest_required_field", "/readinessProfiles")}
     assert not manifest.is_downgraded and failures(manifest.findings) == ()
 
@@ -215,10 +215,7 @@ def test_a_host_reached_by_permanent_redirect_may_be_spoken_for() -> None:
 def test_paths_are_resolved_against_the_site() -> None:
     document = {**SEED, "site": {"url": "https://example.com/shop/"}, "discovery": {"llms": "llms.txt"}}
     links = parsed(document).links
-    assert uris((links.llms, links.sitemap)) == [
-        "https://example.com/shop/llms.txt",
-        "https://example.com/sitemap.xml",
-    ]
+    assert uris((links.llms, links.sitemap)) == ["https://example.com/shop/llms.txt", None]
 
 
 @pytest.mark.parametrize("spelling", ["x-auth-metadata", "x_auth_metadata", "auth_metadata"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.mediatypes import EntryKind, kind_of, parse_media_type
+from proxy.discovery.mediatypes import LONGEST_TYPE, EntryKind, kind_of, parse_media_type
 
 READ: list[tuple[str, str, tuple[tuple[str, str], ...]]] = [
     ("application/json", "application/json", ()),
@@ -75,3 +75,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_hostile_text_takes_linear_time() -> None:
     for part in (";", ";a", ';a="', ';a="\\"', ' ;a="b"', "\\"):
         parse_media_type("a/b" + part * 100_000)
+
+
+def test_a_long_text_is_no_media_type() -> None:
+    assert parse_media_type("a/b;" + " " * (LONGEST_TYPE - 4)) is not None
+    assert parse_media_type("a/b;" + " " * (LONGEST_TYPE - 3)) is None

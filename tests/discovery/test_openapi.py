@@ -17,16 +17,41 @@ def read(body: bytes) -> Description:
     return found
 
 
+GOOD: dict[str, Any] = {"openapi": "3.1.0", "info": {"title": "Shop", "version": "7"}, "paths": {}}
+
+
 def test_json() -> None:
-    paths = {
-        "/a": {"get": {}, "post": {"x": {}}, "parameters": [], "summary": "s", "GET": {}},
-        "/b": {"$ref": "https://example.net/other.json"},
-        "/c": {"trace": {}, "put": None, "query": {}},
-        "/d": None,
-        "x-note": "text",
-    }
-    body = json.dumps({"openapi": "3.1.0", "info": {"title": "Shop", "version": "7"}, "paths": paths}).encode()
-    assert read(body) == Description(Generation.V3_1, "3.1.0", "Shop", 3, ())
+    assert read(json.dumps(GOOD).encode()) == Description(Generation.V3_1, "3.1.0", "Shop", False, ())
+
+
+@pytest.mark.parametrize(
+    ("members", "paths"),
+    [
+        ({"openapi": "3.0.3"}, []),
+        ({"openapi": None, "swagger": "2.0"}, []),
+        ({"paths": None, "webhooks": {}}, []),
+        ({"paths": None, "components": {}}, []),
+        ({"paths": []}, ["/paths"]),
+        ({"paths": None}, ["/paths"]),
+        ({"openapi": "3.0.3", "paths": None, "components": {}}, ["/paths"]),
+        ({"openapi": None, "swagger": "2.0", "paths": None, "components": {}}, ["/paths"]),
+        ({"info": None}, ["/info/title", "/info/version"]),
+        ({"info": []}, ["/info/title", "/info/version"]),
+        ({"info": {"title": "Shop"}}, ["/info/version"]),
+        ({"info": {"title": 5, "version": "7"}}, ["/info/title"]),
+    ],
+    ids=str,
+)
+def test_what_every_description_has(members: dict[str, Any], paths: list[str]) -> None:
+    found = read(json.dumps({**GOOD, **members}).encode())
+    failed = [(finding.rule, finding.path) for finding in found.findings if not finding.is_warning]
+    assert failed == [("TX-4", path) for path in paths]
+
+
+def test_repeated_names_are_told() -> None:
+    body = json.dumps(GOOD).encode()
+    assert read(body.replace(b'"title"', b'"title": "x", "title"')).has_repeated_names
+    assert not read(b"openapi: 3.1.0\nopenapi: 3.1.0").has_repeated_names
 
 
 VERSIONS: list[tuple[dict[str, Any], Generation, str | None]] = [
@@ -72,12 +97,7 @@ YAML: list[tuple[str, Generation, str | None]] = [
 @pytest.mark.parametrize(("text", "generation", "version"), YAML, ids=[row[0][:30].strip() for row in YAML])
 def test_yaml(text: str, generation: Generation, version: str | None) -> None:
     found = read(b"x: 1\n" + text.encode())
-    assert (found.generation, found.version, found.title, found.operations) == (generation, version, None, None)
-
-
-@pytest.mark.parametrize("paths", [None, 5, "x", [], [{"get": {}}], {}, {"/a": []}], ids=repr)
-def test_no_operations(paths: object) -> None:
-    assert read(json.dumps({"openapi": "3.1.0", "paths": paths}).encode()).operations == 0
+    assert (found.generation, found.version, found.title) == (generation, version, None)
 
 
 @pytest.mark.parametrize("info", [None, 5, [], {}, {"title": 5}, {"title": ""}], ids=repr)

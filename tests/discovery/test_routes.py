@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.discovery.manifestroutes import MOST_ROUTES, Disabled, read_routes
-from proxy.discovery.routereading import camel_case, parse_route, url_findings
+from proxy.discovery.manifesturls import MOST_URL_CHARACTERS
+from proxy.discovery.routereading import MOST_TEXTS, camel_case, parse_route, url_findings
 from proxy.discovery.routes import RouteRecord
 from proxy.http.targets import parse_target
 
@@ -270,6 +271,24 @@ def test_disabled_routes_are_kept_with_the_reason(members: dict[str, Any], reaso
     routes = read_routes([7, {**MINIMAL, **members}, {}], SITE, "/routes")
     assert [(listed.index, listed.disabled) for listed in routes.routes] == [(1, reason)]
     assert {finding.path.split("/")[2] for finding in routes.findings} >= {"0", "2"}
+
+
+def test_of_long_lists_the_head_is_read() -> None:
+    assert route(target_clients=["a"] * MOST_TEXTS).target_clients == ("a",) * MOST_TEXTS
+    many = {**MINIMAL, "target_clients": ["a"] * (MOST_TEXTS + 1)}
+    assert breaches(many) == [("local.route_member_type", "/routes/0/target_clients")]
+
+
+def test_routes_are_read_as_far_as_their_urls_are_short() -> None:
+    long = {**MINIMAL, "highest_supported_path": "/" + "a" * 8000}
+    routes = read_routes([long] * 20, SITE, "/routes")
+    assert len(routes.routes) == MOST_URL_CHARACTERS // 8025
+    [finding] = routes.findings
+    assert finding.detail == f"Only the first {len(routes.routes)} routes are read."
+    unread = {**MINIMAL, "highest_supported_path": "/" + "a" * 100_000}
+    assert [one.disabled for one in read_routes([unread] * 20, SITE, "/routes").routes] == [
+        Disabled.UNUSABLE_URL
+    ] * 20
 
 
 def test_only_the_head_of_a_long_list_is_read() -> None:

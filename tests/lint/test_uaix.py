@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from proxy.discovery.findings import failures, warnings
 from proxy.lint import KINDS, UnknownKind, kind_of, lint
+from proxy.lint.responses import MOST_ACTIONS
 from proxy.lint.retrying import is_retry_loop, tells_to_retry
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -394,6 +395,32 @@ def test_texts_that_do_not(text: str) -> None:
 )
 def test_retry_loops(members: dict[str, object], is_loop: bool) -> None:
     assert is_retry_loop(members) is is_loop
+
+
+def test_of_a_long_answer_the_head_is_looked_at() -> None:
+    assert is_retry_loop({"detail": "x" * 200 + " retry"})
+    assert not is_retry_loop({"detail": "x" * 300 + " retry"})
+    assert not is_retry_loop({**{f"m{number}": 0 for number in range(50)}, "retry": 1})
+
+
+READ = {"post": "/b", "write_capable": False}
+
+
+@pytest.mark.parametrize(
+    ("actions", "read"),
+    [
+        ({f"a{number}": {**READ, "get": "/a"} for number in range(MOST_ACTIONS)}, None),
+        ({f"a{number}": {**READ, "get": "/a"} for number in range(MOST_ACTIONS + 1)}, MOST_ACTIONS),
+        ({f"a{number}": {**READ, "get": "/" + "a" * 8000} for number in range(9)}, 8),
+        ({f"a{number}": number for number in range(200)}, None),
+    ],
+    ids=["all", "many", "long", "numbers"],
+)
+def test_actions_are_bounded(actions: dict[str, object], read: int | None) -> None:
+    findings = lint("get-action-listing", json.dumps({"actions": actions}).encode(), now=0)
+    told = [finding.detail for finding in findings if finding.path == "/actions"]
+    assert told == ([] if read is None else [f"Only the first {read} actions are looked at."])
+    assert len(findings) <= 101
 
 
 NAMES = sorted(
