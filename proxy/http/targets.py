@@ -161,6 +161,8 @@ def parse_host(text: str) -> str:
 
 def is_address(host: str) -> bool:
     """Whether a canonical host is an address and not a name."""
+    if ":" not in host and not host.rpartition(".")[2].isdigit():
+        return False  # at once: nearly every host is a name
     try:
         ip_address(host)
     except ValueError:
@@ -204,6 +206,8 @@ def _absolute(base: Target, hierarchy: str) -> str:
 
 def _without_dot_segments(path: str) -> str:
     """remove_dot_segments (RFC 3986 §5.2.4) of an empty or absolute path."""
+    if _DOT_SEGMENT.search(path) is None:
+        return path
     kept: list[str] = []
     segment = ""
     for segment in path.split("/")[1:]:

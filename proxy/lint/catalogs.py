@@ -38,6 +38,7 @@ def catalog_findings(catalog: Catalog) -> tuple[Finding, ...]:
 
 
 def digest_findings(catalog: Catalog) -> Iterator[Finding]:
+    """Those of the digests over the data that a catalog holds itself; linear in it, but slow."""
     for entry in catalog.entries:
         match inline_verdict(catalog, entry):
             case DataVerdict.DIFFERS:

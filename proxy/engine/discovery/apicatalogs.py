@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.linkset import Linkset, parse_linkset
+from proxy.discovery.gate import read_document
+from proxy.discovery.jsontext import JsonDocument
+from proxy.discovery.linkset import Linkset, read_linkset
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import HINT
 from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
-from proxy.lint.linksets import lint_linkset
+from proxy.lint.linksets import linkset_findings
 
 _STEP: Final = "api-catalog"
 _MOST_DEPTH: Final = 4
@@ -61,9 +62,10 @@ class ApiCatalogs:
 
 def add_linkset(call: Call, reading: Reading) -> Linkset:
     """A catalog that was read, and the descriptions that it locates."""
-    linkset = parse_linkset(reading.body, reading.target)
-    assert not isinstance(linkset, NotADocument)  # the reading was let through by the same gate
-    call.add_document(reading, lint_linkset(reading.body, call.clock()))
+    document = read_document(DocumentClass.API_CATALOG, reading.body)
+    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    linkset = read_linkset(document.members, reading.target)
+    call.add_document(reading, linkset_findings(document, linkset))
     for link in linkset.links:
         if link.rel == "service-desc" and link.target is not None:
             trust = HINT if link.is_claim else call.trust(reading)

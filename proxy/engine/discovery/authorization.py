@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import NotADocument
+from proxy.discovery.gate import read_document
+from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.oauth import (
     IdentifierRefused,
     IssuerSlash,
@@ -25,8 +26,8 @@ from proxy.discovery.oauth import (
 )
 from proxy.discovery.oauthmetadata import (
     AuthorizationServer,
-    parse_authorization_server,
-    parse_protected_resource,
+    read_authorization_server,
+    read_protected_resource,
 )
 from proxy.discovery.urls import admit
 from proxy.engine.discovery.call import Call
@@ -34,7 +35,7 @@ from proxy.engine.discovery.publications import ORIGIN_TLS
 from proxy.engine.discovery.reading import Reading, ReadOutcome
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.secrets import find_secret, masked
-from proxy.lint.oauth import lint_authorization_server, lint_protected_resource
+from proxy.lint.oauth import metadata_findings
 
 _MOST_RESOURCES: Final = 2
 _MOST_ISSUERS: Final = 2
@@ -128,9 +129,10 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
             if url == named:
                 found.miss(reading, "The endpoint's 401 names this URL of metadata")
             continue
-        parsed = parse_protected_resource(reading.body)
-        assert not isinstance(parsed, NotADocument)  # the reading was let through by the same gate
-        call.add_document(reading, lint_protected_resource(reading.body, call.clock()), trust=ORIGIN_TLS)
+        document = read_document(DocumentClass.OAUTH_PR, reading.body)
+        assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+        parsed = read_protected_resource(document.members)
+        call.add_document(reading, metadata_findings(document, parsed), trust=ORIGIN_TLS)
         found.note(parsed.problems, reading.url)
         problem = check_resource(resource, parsed.resource)
         if problem is not None:
@@ -162,9 +164,10 @@ async def _by_issuers(call: Call, found: Authorization, issuers: Sequence[str]) 
 def _server(call: Call, found: Authorization, reading: Reading) -> AuthorizationServer | None:
     if not reading.is_found:
         return None
-    server = parse_authorization_server(reading.body)
-    assert not isinstance(server, NotADocument)  # the reading was let through by the same gate
-    call.add_document(reading, lint_authorization_server(reading.body, call.clock()), trust=ORIGIN_TLS)
+    document = read_document(DocumentClass.OAUTH_AS, reading.body)
+    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    server = read_authorization_server(document.members)
+    call.add_document(reading, metadata_findings(document, server), trust=ORIGIN_TLS)
     found.note(server.problems, reading.url)
     return server
 

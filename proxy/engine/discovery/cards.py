@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from proxy.discovery.a2a import parse_card
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.mcp import parse_server_card
+from proxy.discovery.a2a import read_card
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument
+from proxy.discovery.mcp import read_server_card
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.reading import Reading
-from proxy.lint.cards import lint_agent_card, lint_server_card
+from proxy.lint.cards import agent_card_findings, server_card_findings
 
 
 @dataclass(slots=True)
@@ -23,11 +25,13 @@ class Leads:
 
 def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> None:
     """An A2A card, verified by nothing but its origin."""
-    card = parse_card(reading.body, reading.target)
+    document = read_document(DocumentClass.AGENT_CARD, reading.body)
+    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    card = read_card(document.members, reading.target)
     if isinstance(card, NotADocument):
         call.add_document(reading, document_class="other")
         return
-    call.add_document(reading, lint_agent_card(reading.body, call.clock()))
+    call.add_document(reading, agent_card_findings(document, card))
     for interface in card.interfaces:
         call.add_endpoint("a2a", interface.url.uri, source, call.trust(reading), place=reading.url)
     leads.metadata_urls += card.oauth2_metadata_urls
@@ -35,9 +39,10 @@ def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> N
 
 def add_server_card(call: Call, leads: Leads, reading: Reading, source: str) -> None:
     """An MCP server card, verified by nothing but its origin."""
-    card = parse_server_card(reading.body, reading.target)
-    assert not isinstance(card, NotADocument)  # the reading was let through by the same gate
-    call.add_document(reading, lint_server_card(reading.body, call.clock()))
+    document = read_document(DocumentClass.MCP_SERVER_CARD, reading.body)
+    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    card = read_server_card(document.members, reading.target)
+    call.add_document(reading, server_card_findings(document, card))
     for endpoint in card.endpoints:
         call.add_endpoint("mcp", endpoint.url.uri, source, call.trust(reading), place=reading.url)
         leads.resources.setdefault(endpoint.identifier, None)

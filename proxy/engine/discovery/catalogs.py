@@ -36,7 +36,7 @@ from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
 from proxy.engine.discovery.skills import find_skills
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
-from proxy.lint.catalogs import lint_catalog
+from proxy.lint.catalogs import catalog_findings, digest_findings, lint_catalog
 
 _MOST_DEPTH: Final = 4
 _MOST_CATALOGS: Final = 16
@@ -83,9 +83,14 @@ class Expansion:
         self._visited.add(reading.url)
         if entry is not None and not self._is_as_listed(entry, reading):
             return None
-        self._call.add_document(reading, lint_catalog(reading.body, self._call.clock()))
         catalog = parse_catalog(reading.body, reading.target)
-        return catalog if isinstance(catalog, Catalog) else None
+        if not isinstance(catalog, Catalog):
+            self._call.add_document(reading, lint_catalog(reading.body, self._call.clock()))
+            return None
+        # Canonical JSON of much data takes long, so not on the loop.
+        of_digests = await asyncio.to_thread(lambda: tuple(digest_findings(catalog)))
+        self._call.add_document(reading, (*catalog_findings(catalog), *of_digests))
+        return catalog
 
     async def expand(self, catalogs: Iterable[Catalog | None]) -> None:
         """Follow the entries of catalogs of the domain, the first catalog to name a subject deciding."""
@@ -219,6 +224,6 @@ class Expansion:
 
 
 async def _is_as_digested(catalog: Catalog, entry: Entry) -> bool:
-    """Whether the data of an entry may be used. Canonical JSON of much data takes long, so not on the loop."""
+    """Whether the data of an entry may be used; not told on the loop either."""
     verdict = await asyncio.to_thread(inline_verdict, catalog, entry)
     return verdict in (None, DataVerdict.MATCHES)

@@ -7,7 +7,9 @@ from typing import Final
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.manifest import Manifest, ManifestRefused, parse_manifest
+from proxy.discovery.gate import read_document
+from proxy.discovery.jsontext import JsonDocument
+from proxy.discovery.manifest import Manifest, ManifestRefused, own_manifest
 from proxy.discovery.redirects import moves
 from proxy.discovery.uaix1 import Uaix1, default_endpoint
 from proxy.engine.discovery.call import Call
@@ -17,7 +19,7 @@ from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, shown
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
-from proxy.lint.manifest import lint_manifest
+from proxy.lint.manifest import lint_manifest, manifest_findings
 
 _STEP: Final = "manifest"
 
@@ -82,8 +84,13 @@ async def _read(call: Call, target: Target) -> FoundManifest:
         spoken_for.update(hop.target.host for hop in moves(reading.hops))
     if target.host != call.domain:
         spoken_for.add(target.host)
-    manifest = parse_manifest(reading.body, call.domain, frozenset(spoken_for))
-    findings = list(lint_manifest(reading.body, call.clock()))
+    document = read_document(DocumentClass.MANIFEST, reading.body)
+    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    manifest = own_manifest(document.members, call.domain, frozenset(spoken_for))
+    if isinstance(manifest, Manifest):
+        findings = list(manifest_findings(document, manifest))
+    else:
+        findings = list(lint_manifest(reading.body, call.clock()))
     if isinstance(manifest, ManifestRefused) or (reading.needs_proof and not vouches(reading, manifest.site)):
         return _refused(call, reading, manifest, findings)
     if reading.needs_proof:

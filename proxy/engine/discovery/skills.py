@@ -9,36 +9,49 @@ from typing import Final
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.digests import matches
 from proxy.discovery.findings import Finding
-from proxy.discovery.skills import Skill, SkillsIndex, parse_skills
+from proxy.discovery.gate import read_document
+from proxy.discovery.jsontext import JsonDocument
+from proxy.discovery.skills import Skill, SkillsIndex, read_skills
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import REJECTED
 from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
-from proxy.lint.skills import lint_skills
+from proxy.lint.skills import skills_findings
 
 _INDEX: Final = "agent-skills"
 _ARTIFACT: Final = "skill"
 _MOST_ARTIFACTS: Final = 32
 
 
-async def find_skills(call: Call, index: Target) -> bool:
-    """The skills of the index at `index` as documents of the call; whether there is one."""
-    reading = await call.read(_INDEX, index, DocumentClass.AGENT_SKILLS, Manner(site=call.domain))
-    call.add_document(reading, lint_skills(reading.body, call.clock()) if reading.is_found else ())
-    parsed = parse_skills(reading.body, reading.target) if reading.is_found else None
-    if not isinstance(parsed, SkillsIndex):
+async def find_skills(call: Call, place: Target) -> bool:
+    """The skills of the index at `place` as documents of the call; whether there is one."""
+    reading = await call.read(_INDEX, place, DocumentClass.AGENT_SKILLS, Manner(site=call.domain))
+    index = _listed(call, reading)
+    if index is None:
         return reading.is_found
-    skills = parsed.skills[:_MOST_ARTIFACTS]
-    if len(skills) < len(parsed.skills):
+    skills = index.skills[:_MOST_ARTIFACTS]
+    if len(skills) < len(index.skills):
         detail = f"Only the first {_MOST_ARTIFACTS} artifacts are looked at."
         call.steps.note(_ARTIFACT, reading.url, StepOutcome.SKIPPED, detail)
     trust = call.trust(reading)
     agree = await asyncio.gather(*(_artifact(call, skill, trust) for skill in skills))
     differing = [skill for skill, agrees in zip(skills, agree, strict=True) if not agrees]
     if differing:
-        await _once_more(call, index, differing, trust)
+        await _once_more(call, place, differing, trust)
     return True
+
+
+def _listed(call: Call, reading: Reading) -> SkillsIndex | None:
+    """List an index, and what it holds where its schema is known."""
+    if not reading.is_found:
+        call.add_document(reading)
+        return None
+    document = read_document(DocumentClass.AGENT_SKILLS, reading.body)
+    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    index = read_skills(document.members, reading.target)
+    call.add_document(reading, skills_findings(document, index))
+    return index if isinstance(index, SkillsIndex) else None
 
 
 async def _artifact(call: Call, skill: Skill, trust: str) -> bool:
@@ -62,14 +75,11 @@ def _add(call: Call, skill: Skill, reading: Reading, trust: str) -> bool:
     return True
 
 
-async def _once_more(call: Call, index: Target, skills: Sequence[Skill], trust: str) -> None:
+async def _once_more(call: Call, place: Target, skills: Sequence[Skill], trust: str) -> None:
     """Index and artifacts past every cache: one of the two may only have been older than the other."""
-    listed = await call.read_again(_INDEX, index, DocumentClass.AGENT_SKILLS)
-    parsed = parse_skills(listed.body, listed.target) if listed.is_found else None
-    newer: dict[str, Skill] = {}
-    if isinstance(parsed, SkillsIndex):
-        call.add_document(listed, lint_skills(listed.body, call.clock()))
-        newer = {skill.name: skill for skill in parsed.skills}
+    reading = await call.read_again(_INDEX, place, DocumentClass.AGENT_SKILLS)
+    index = _listed(call, reading) if reading.is_found else None
+    newer = {} if index is None else {skill.name: skill for skill in index.skills}
     await asyncio.gather(*(_artifact_again(call, newer.get(skill.name, skill), trust) for skill in skills))
 
 

@@ -106,7 +106,7 @@ class TestLinksets:
         n = neighbourhood()
         n.publish(APIS_AT, {"_comment": "x", **linkset(OPENAPI, anchor="https://example.net/")})
         rules = [one["rule"] for one in (await n.discover()).document(APIS_AT)["lint"]]
-        assert rules == ["LS-2"]
+        assert rules == ["LS-2", "LS-3"]
 
     async def test_a_redirect_to_the_canonical_place(self) -> None:
         n = neighbourhood()
