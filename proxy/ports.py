@@ -13,8 +13,8 @@ from typing import Protocol
 from proxy.caching.freshness import Exchange
 from proxy.caching.generations import Mark
 from proxy.caching.stored import StoredResponse
-from proxy.discovery.dnsvalues import DnsAnswer
-from proxy.discovery.localservices import Browsed
+from proxy.discovery.records.dnsvalues import DnsAnswer
+from proxy.discovery.records.localservices import Browsed
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 

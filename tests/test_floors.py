@@ -27,7 +27,7 @@ FLOOR_OF = {unit: floor for floor, units in FLOORS.items() for unit in units}
 PURE = 1
 TOP = 5
 SIDEWAYS = {
-    ("capability", "proxy.discovery.routes"),
+    ("capability", "proxy.discovery.access.routes"),
     ("capability", "proxy.discovery.urls"),
     ("discovery", "proxy.trust.cid"),
     ("discovery", "proxy.trust.verdict"),
@@ -173,7 +173,7 @@ KEPT = {
         "from proxy.caching.reuse import decide\nfrom proxy import ports",
     ),
     "own package": ("proxy/caching/reuse.py", "from .freshness import age\nfrom proxy.caching import stored"),
-    "allowed sideways": ("proxy/capability/resolve.py", "from proxy.discovery.routes import RouteRecord"),
+    "allowed sideways": ("proxy/capability/resolve.py", "from proxy.discovery.access.routes import RouteRecord"),
     "allowed sideways, module": ("proxy/discovery/catalogue.py", "from proxy.trust import verdict"),
     "top floor among itself": ("proxy/cli.py", "from proxy import __version__, server\nimport proxy.config"),
     "package as top floor": ("proxy/server/app.py", "import aiohttp.web\nfrom ..admin import pages"),
@@ -197,7 +197,7 @@ BROKEN = {
     "upwards, deferred": ("proxy/http/dates.py", "def f():\n    import proxy.ports", "2: http (floor 0)"),
     "sideways": ("proxy/caching/reuse.py", "from proxy.trust import verdict", "1: caching (floor 1) imports"),
     "sideways, other module": (
-        "proxy/discovery/manifest.py",
+        "proxy/discovery/access/manifest.py",
         "from proxy.trust.proof import x",
         "proxy.trust.pr",
     ),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
 from proxy.http.messages import SAFE_METHODS
 
 

@@ -13,7 +13,7 @@ from proxy.capability.effects import token
 from proxy.capability.ladders import Atoms
 from proxy.capability.needs import is_template
 from proxy.capability.resolution import Code, Fallback, Field, NoOp, Reason, Rule, Trigger
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.urls import UrlRefused, admit
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target

@@ -12,7 +12,7 @@ from typing import Final
 from proxy.capability.atoms import Atom
 from proxy.capability.effects import side_effect, token
 from proxy.capability.ladders import Atoms, Label
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
 from proxy.http.messages import SAFE_METHODS
 
 

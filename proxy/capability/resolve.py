@@ -16,7 +16,7 @@ from proxy.capability.fallbacks import fall_back, offered
 from proxy.capability.ladders import Atoms
 from proxy.capability.needs import FetchClass, needs
 from proxy.capability.resolution import Code, Execute, Field, NoOp, Reason, Resolution, Rule, Trigger
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.urls import UrlReason, UrlRefused, admit
 from proxy.http.messages import SAFE_METHODS
 from proxy.http.secrets import find_secret

@@ -8,11 +8,10 @@ than its schema requires. A *record* is what DNS holds, a *pointer* a record or 
 never more than a hint. A *finding* is what a document gets wrong.
 
 names, urls, redirects, central       whom may be asked about, and how far publishers may lead
-classes, gate, jsontext, findings     what every document has in common
-dnsvalues, txt, uaix1, aid…, svcb…    records; pka proves that an endpoint holds a record's key
-manifest…, routes, mirrors            the access manifest
-catalog…, skills, linkset, anp        lists of documents
-a2a…, mcp…, openapi, llms, robots     single documents
-links, htmlhead, challenges, oauth…   what leads to documents, and authorization metadata
-localservices, localtxt               agents on the local link
+classes, gate, jsontext               what every document has in common
+findings, notes                       what is wrong with one, and how its reader keeps that
+records                               DNS and the local link
+access                                the access manifest and its routes
+listings, cards, pages                the other documents, by what they are about
+authorization                         OAuth metadata
 """

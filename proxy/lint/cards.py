@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from proxy.discovery.a2a import MOST_ELEMENTS, AgentCard, AgentJsonKind, Generation, read_card, sniff_agent_json
+from proxy.discovery.cards.a2a import (
+    MOST_ELEMENTS,
+    AgentCard,
+    AgentJsonKind,
+    Generation,
+    read_card,
+    sniff_agent_json,
+)
+from proxy.discovery.cards.mcp import ServerCard, read_server_card
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument, JsonObject
-from proxy.discovery.mcp import ServerCard, read_server_card
 from proxy.discovery.notes import UNPLACED
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 

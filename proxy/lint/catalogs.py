@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxy.discovery.catalog import Catalog, OpaqueCatalog, inline_verdict, parse_catalog
-from proxy.discovery.digests import DataVerdict
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.listings.catalog import Catalog, OpaqueCatalog, inline_verdict, parse_catalog
+from proxy.discovery.listings.digests import DataVerdict
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 

@@ -6,7 +6,7 @@ from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument, JsonObject
-from proxy.discovery.linkset import Linkset, read_linkset
+from proxy.discovery.listings.linkset import Linkset, read_linkset
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 

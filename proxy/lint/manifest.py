@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxy.discovery.access.manifest import Manifest, is_digest, read_manifest, stated_site
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonDocument, JsonObject
-from proxy.discovery.manifest import Manifest, is_digest, read_manifest, stated_site
 from proxy.discovery.notes import Notes
 from proxy.lint.bodies import repeated_name_findings
 from proxy.lint.objects import object_document

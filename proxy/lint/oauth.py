@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxy.discovery.classes import DocumentClass
-from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument, read_document
-from proxy.discovery.jsontext import JsonDocument, JsonObject
-from proxy.discovery.oauth import Problem
-from proxy.discovery.oauthmetadata import (
+from proxy.discovery.authorization.identifiers import MetadataProblem
+from proxy.discovery.authorization.metadata import (
     AuthorizationServer,
     ProtectedResource,
     read_authorization_server,
     read_protected_resource,
 )
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.findings import Finding
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument, JsonObject
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 
@@ -53,6 +53,6 @@ def metadata_findings(
     return (*_findings(metadata.problems), *repeated)
 
 
-def _findings(problems: Iterable[Problem]) -> Iterator[Finding]:
+def _findings(problems: Iterable[MetadataProblem]) -> Iterator[Finding]:
     for problem in problems:
         yield Finding(problem.rule, problem.path, problem.detail, problem.is_warning)

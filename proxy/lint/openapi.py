@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from proxy.discovery.cards.openapi import parse_openapi
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.openapi import parse_openapi
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from proxy.discovery.access.manifesturls import MOST_URL_CHARACTERS, UrlRule, characters_of, published_target
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.manifesturls import MOST_URL_CHARACTERS, UrlRule, characters_of, published_target
 from proxy.discovery.notes import Notes
 from proxy.lint.objects import read_object
 from proxy.lint.retrying import RETRY_LOOP, is_retry_loop

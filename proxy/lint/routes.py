@@ -12,11 +12,11 @@ from typing import Final
 
 from proxy.capability.effects import SideEffect, side_effect, token
 from proxy.capability.needs import FetchClass, fetch_class
+from proxy.discovery.access.manifesturls import UrlRule
+from proxy.discovery.access.routereading import REQUIRED, parse_route, spelled, url_findings
+from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.manifesturls import UrlRule
-from proxy.discovery.routereading import REQUIRED, parse_route, spelled, url_findings
-from proxy.discovery.routes import RouteRecord
 from proxy.http.messages import SAFE_METHODS
 from proxy.http.secrets import find_private_text
 from proxy.http.targets import parse_target

@@ -6,7 +6,7 @@ from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument, JsonObject
-from proxy.discovery.skills import SkillsIndex, UnknownSchema, read_skills
+from proxy.discovery.listings.skills import SkillsIndex, UnknownSchema, read_skills
 from proxy.lint.bodies import refusal_finding, repeated_name_findings
 
 

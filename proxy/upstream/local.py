@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from proxy.discovery.localservices import Browsed, Link, is_acceptable
 from proxy.discovery.names import is_local
+from proxy.discovery.records.localservices import Browsed, Link, is_acceptable
 from proxy.ports import OriginFault, OriginUnavailable
 from proxy.upstream.addresses import AddressPolicy, CheckedResolver
 from proxy.upstream.mdns import ZeroconfLink

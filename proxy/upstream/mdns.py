@@ -27,7 +27,7 @@ from zeroconf import (
 )
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
-from proxy.discovery.localservices import SERVICE_TYPE, Browsed, Link, Service
+from proxy.discovery.records.localservices import SERVICE_TYPE, Browsed, Link, Service
 
 _SHORTEST_WINDOW: Final = 1.0
 _USUAL_WINDOW: Final = 2.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.capability.effects import SideEffect, is_change, side_effect
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
 
 KEYED = "/start?title=T&idempotency_key=k1"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxy.capability.atoms import Atom
 from proxy.capability.needs import FetchClass, fetch_class, is_template, needs
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
 
 JSON_TYPE = "application/json; charset=utf-8"
 

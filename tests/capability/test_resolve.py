@@ -26,8 +26,8 @@ from proxy.capability.resolution import (
     Trigger,
 )
 from proxy.capability.resolve import Asked, Context, Latched, resolve
-from proxy.discovery.routereading import parse_route
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routereading import parse_route
+from proxy.discovery.access.routes import RouteRecord
 from proxy.http.targets import parse_target
 
 SITE = parse_target("https://example.com/")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.a2a import (
+from proxy.discovery.cards.a2a import (
     MOST_ELEMENTS,
     MOST_SCHEMES,
     AgentCard,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.a2ainterfaces import MOST_INTERFACES, read_interfaces
+from proxy.discovery.cards.a2ainterfaces import MOST_INTERFACES, read_interfaces
 from proxy.discovery.findings import Finding
 from proxy.http.targets import parse_target
 

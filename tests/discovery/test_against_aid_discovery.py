@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.aid import parse_aid, parse_aid_document
-from proxy.discovery.aidrecord import AidError, AidRecord
-from proxy.discovery.dnsvalues import Txt
-from proxy.discovery.pka import PkaRequest, PkaState, request_fields, verify
-from proxy.discovery.pkakeys import PublicKey, base64url, parse_key, thumbprint
-from proxy.discovery.txt import read_agent_txt
+from proxy.discovery.records.aid import parse_aid, parse_aid_document
+from proxy.discovery.records.aidrecord import AidError, AidRecord
+from proxy.discovery.records.dnsvalues import Txt
+from proxy.discovery.records.pka import PkaRequest, PkaState, request_fields, verify
+from proxy.discovery.records.pkakeys import PublicKey, base64url, parse_key, thumbprint
+from proxy.discovery.records.txt import read_agent_txt
 from proxy.http.fields import Fields
 from proxy.http.targets import parse_target
 from tests.discovery.test_pka import BOUND, KEY, PRIVATE, UNBOUND, Signer

@@ -12,10 +12,10 @@ from typing import Any
 import dns.rdata
 import pytest
 
-from proxy.discovery.dnsvalues import Txt
-from proxy.discovery.indextxt import read_index_txt
-from proxy.discovery.svcb import Place, pointers
-from proxy.discovery.svcparams import CORE_KEYS
+from proxy.discovery.records.dnsvalues import Txt
+from proxy.discovery.records.indextxt import read_index_txt
+from proxy.discovery.records.svcb import Place, pointers
+from proxy.discovery.records.svcparams import CORE_KEYS
 from tests.discovery.test_svcb import wire
 
 core = pytest.importorskip("dns_aid.core", reason="dns-aid is not installed")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.aid import MAX_DOCUMENT, choose_aid, parse_aid, parse_aid_document
-from proxy.discovery.aidrecord import AidCode, AidError, AidRecord, Deprecation
+from proxy.discovery.records.aid import MAX_DOCUMENT, choose_aid, parse_aid, parse_aid_document
+from proxy.discovery.records.aidrecord import AidCode, AidError, AidRecord, Deprecation
 
 NOW = 1_780_000_000.0  # 2026-05-28
 KEY = "ebVWLo_mVPlAeLES6KmLp5AfhTrmlb7X4OORC60ElmQ"

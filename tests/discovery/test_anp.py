@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.anp import MOST_ITEMS, WELL_KNOWN, CollectionPage, parse_collection_page
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.listings.anp import MOST_ITEMS, WELL_KNOWN, CollectionPage, parse_collection_page
 from proxy.discovery.notes import MOST_FINDINGS
 from proxy.http.targets import parse_target
 

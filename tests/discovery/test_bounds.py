@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.anp import parse_collection_page
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import gate
+from proxy.discovery.listings.anp import parse_collection_page
 from proxy.http.targets import parse_target
 from proxy.lint import KINDS
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.catalog import (
+from proxy.discovery.gate import GateReason, NotADocument
+from proxy.discovery.listings.catalog import (
     MOST_ENTRIES,
     Catalog,
     Dialect,
@@ -17,10 +18,9 @@ from proxy.discovery.catalog import (
     parse_catalog,
     read_catalog,
 )
-from proxy.discovery.catalogentries import Entry
-from proxy.discovery.digests import DataVerdict
-from proxy.discovery.gate import GateReason, NotADocument
-from proxy.discovery.mediatypes import EntryKind
+from proxy.discovery.listings.catalogentries import Entry
+from proxy.discovery.listings.digests import DataVerdict
+from proxy.discovery.listings.mediatypes import EntryKind
 from proxy.http.targets import parse_target
 
 BASE = parse_target("https://example.com/.well-known/ai-catalog.json")

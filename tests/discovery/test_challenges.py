@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.challenges import (
+from proxy.discovery.authorization.challenges import (
     Challenge,
     MetadataLocated,
     MetadataRefused,

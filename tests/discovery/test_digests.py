@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.digests import (
+from proxy.discovery.listings.digests import (
     DataVerdict,
     Digest,
     DigestAlgorithm,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.dnsvalues import AddressRecord, Txt
-from proxy.discovery.indextxt import MAX_AGENTS, IndexText, NamedAgent, read_index_txt
-from proxy.discovery.svcb import Place, PointerKind
+from proxy.discovery.records.dnsvalues import AddressRecord, Txt
+from proxy.discovery.records.indextxt import MAX_AGENTS, IndexText, NamedAgent, read_index_txt
+from proxy.discovery.records.svcb import Place, PointerKind
 
 INDEX = Place("_index._agents.example.com", "example.com", secure=False)
 AGENT = Place("chat.example.com", "example.com", secure=False)

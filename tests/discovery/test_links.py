@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.links import HTML_LIMIT, MOST_LINKS, RELATIONS, WebLink, parse_html_links, parse_link_fields
+from proxy.discovery.pages.links import (
+    HTML_LIMIT,
+    MOST_LINKS,
+    RELATIONS,
+    WebLink,
+    parse_html_links,
+    parse_link_fields,
+)
 from proxy.discovery.urls import UrlReason
 from proxy.http.targets import parse_target
 

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.llms import MOST_LINES, MOST_LINKS, MOST_SECTIONS, OUTLINE_LIMIT, Guide, GuideLink, parse_llms
+from proxy.discovery.pages.llms import (
+    MOST_LINES,
+    MOST_LINKS,
+    MOST_SECTIONS,
+    OUTLINE_LIMIT,
+    Guide,
+    GuideLink,
+    parse_llms,
+)
 from proxy.http.targets import parse_target
 
 BASE = parse_target("https://example.com/docs/llms.txt")

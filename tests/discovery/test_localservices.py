@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.localservices import (
+from proxy.discovery.records.localservices import (
     SERVICE_TYPE,
     Link,
     LocalAgent,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.localtxt import DEFAULT_PATH, LocalText, read_text
+from proxy.discovery.records.localtxt import DEFAULT_PATH, LocalText, read_text
 
 Attributes = dict[bytes, bytes | None]
 PLAIN = LocalText("uaix1", DEFAULT_PATH, None, None, (), ())

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.discovery.access.manifest import PROFILE, Manifest, ManifestReason, ManifestRefused, parse_manifest
+from proxy.discovery.access.manifestroutes import Disabled
+from proxy.discovery.access.mirrors import HttpsMirror, IpfsMirror, MirrorReason, RefusedMirror
 from proxy.discovery.findings import failures, warnings
-from proxy.discovery.manifest import PROFILE, Manifest, ManifestReason, ManifestRefused, parse_manifest
-from proxy.discovery.manifestroutes import Disabled
-from proxy.discovery.mirrors import HttpsMirror, IpfsMirror, MirrorReason, RefusedMirror
 from proxy.http.targets import Target
 from proxy.lint.manifest import lint_manifest
 

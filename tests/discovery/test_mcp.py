@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.discovery.cards.mcp import ServerCard, card_probes, parse_server_card, server_card_url
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.mcp import ServerCard, card_probes, parse_server_card, server_card_url
 from proxy.http.targets import parse_target
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "discovery"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from proxy.discovery.cards.mcpendpoints import MOST_ENDPOINTS, read_endpoints
 from proxy.discovery.findings import Finding
-from proxy.discovery.mcpendpoints import MOST_ENDPOINTS, read_endpoints
 from proxy.http.targets import parse_target
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "discovery"

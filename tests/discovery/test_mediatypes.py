@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.mediatypes import LONGEST_TYPE, EntryKind, kind_of, parse_media_type
+from proxy.discovery.listings.mediatypes import LONGEST_TYPE, EntryKind, kind_of, parse_media_type
 
 READ: list[tuple[str, str, tuple[tuple[str, str], ...]]] = [
     ("application/json", "application/json", ()),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.oauth import (
+from proxy.discovery.authorization.identifiers import (
     LONGEST_IDENTIFIER,
     IdentifierRefused,
-    Problem,
+    MetadataProblem,
     check_issuer,
     check_metadata_url,
     check_resource,
@@ -224,7 +224,7 @@ def test_issuer_of_metadata_url(url: str, issuer: str | None) -> None:
 
 def test_details_are_cut_and_escaped() -> None:
     problem = check_issuer("https://a.example.com", "\r\nSet-Cookie: \x1b[31m\u202e" + "x" * 100_000)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, MetadataProblem)
     assert len(problem.detail) < 400 and problem.detail.isascii() and problem.detail.isprintable()
 
 

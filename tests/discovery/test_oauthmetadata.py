@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.gate import NotADocument
-from proxy.discovery.oauthmetadata import (
+from proxy.discovery.authorization.metadata import (
     MOST_ISSUERS,
     AuthorizationServer,
     NamedIssuer,
@@ -16,6 +15,7 @@ from proxy.discovery.oauthmetadata import (
     parse_authorization_server,
     parse_protected_resource,
 )
+from proxy.discovery.gate import NotADocument
 
 SERVER: dict[str, Any] = {
     "issuer": "https://id.example.com",

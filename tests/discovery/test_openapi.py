@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.discovery.cards.openapi import YAML_HEAD, Description, Generation, parse_openapi
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.openapi import YAML_HEAD, Description, Generation, parse_openapi
 
 
 def read(body: bytes) -> Description:

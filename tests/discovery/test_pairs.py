@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.dnsvalues import Txt
-from proxy.discovery.pairs import MalformedPairs, decoded, joined, parse_pairs, shown, version_of
+from proxy.discovery.records.dnsvalues import Txt
+from proxy.discovery.records.pairs import MalformedPairs, decoded, joined, parse_pairs, shown, version_of
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.pka import (
+from proxy.discovery.records.pka import (
     PkaReason,
     PkaRequest,
     PkaState,
@@ -25,7 +25,7 @@ from proxy.discovery.pka import (
     signature_base,
     verify,
 )
-from proxy.discovery.pkakeys import KeyRefused, PublicKey, base64url, parse_key, thumbprint
+from proxy.discovery.records.pkakeys import KeyRefused, PublicKey, base64url, parse_key, thumbprint
 from proxy.http.fields import Fields
 from proxy.http.targets import parse_target
 

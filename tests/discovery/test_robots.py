@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.robots import MOST_LINES, ROBOTS_LIMIT, Robots, parse_robots
+from proxy.discovery.pages.robots import MOST_LINES, ROBOTS_LIMIT, Robots, parse_robots
 
 MAP = "https://example.com/ard.json"
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.manifestroutes import MOST_ROUTES, Disabled, read_routes
-from proxy.discovery.manifesturls import MOST_URL_CHARACTERS
-from proxy.discovery.routereading import MOST_TEXTS, camel_case, parse_route, url_findings
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.manifestroutes import MOST_ROUTES, Disabled, read_routes
+from proxy.discovery.access.manifesturls import MOST_URL_CHARACTERS
+from proxy.discovery.access.routereading import MOST_TEXTS, camel_case, parse_route, url_findings
+from proxy.discovery.access.routes import RouteRecord
 from proxy.http.targets import parse_target
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "uaix"

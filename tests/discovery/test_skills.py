@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.skills import (
+from proxy.discovery.listings.skills import (
     MOST_SKILLS,
     SCHEMA,
     ArtifactType,

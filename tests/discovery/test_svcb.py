@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.dnsvalues import AddressRecord, Svcb, Txt
-from proxy.discovery.svcb import MAX_POINTERS, Place, Pointer, PointerKind, PointerReason, pointers
-from proxy.discovery.svcparams import ALL_KEYS, CORE_KEYS, SEED_KEYS
+from proxy.discovery.records.dnsvalues import AddressRecord, Svcb, Txt
+from proxy.discovery.records.svcb import MAX_POINTERS, Place, Pointer, PointerKind, PointerReason, pointers
+from proxy.discovery.records.svcparams import ALL_KEYS, CORE_KEYS, SEED_KEYS
 
 VECTORS = json.loads((Path(__file__).parent.parent / "samples/discovery/svcb_vectors.json").read_bytes())
 DOMAIN = "example.com"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.aidrecord import AidError, AidRecord
-from proxy.discovery.dnsvalues import AddressRecord, Record, Svcb, Txt
-from proxy.discovery.txt import AgentTxt, TxtKind, kind_of, read_agent_txt
-from proxy.discovery.uaix1 import Uaix1, Uaix1Error
+from proxy.discovery.records.aidrecord import AidError, AidRecord
+from proxy.discovery.records.dnsvalues import AddressRecord, Record, Svcb, Txt
+from proxy.discovery.records.txt import AgentTxt, TxtKind, kind_of, read_agent_txt
+from proxy.discovery.records.uaix1 import Uaix1, Uaix1Error
 
 NOW = 1_780_000_000.0
 HOST = "shop.example.com"

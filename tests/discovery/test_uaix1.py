@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.uaix1 import (
+from proxy.discovery.records.uaix1 import (
     Uaix1,
     Uaix1Error,
     Uaix1Reason,

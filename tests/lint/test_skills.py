@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.skills import SCHEMA
+from proxy.discovery.listings.skills import SCHEMA
 from proxy.lint.skills import is_skills_index, lint_skills
 
 NOW = 1_790_000_000.0

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
-from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Record, Security, Svcb, Txt
+from proxy.discovery.records.dnsvalues import DnsAnswer, DnsOutcome, Record, Security, Svcb, Txt
 from proxy.metering import current_meter
 from proxy.ports import Clock
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
-from proxy.discovery.localservices import SERVICE_TYPE, Browsed, Link, Service
+from proxy.discovery.records.localservices import SERVICE_TYPE, Browsed, Link, Service
 
 ADDRESS = "192.168.7.5"
 LINK = Link("eth0", "2", (ip_network("192.168.7.0/24"), ip_network("fe80::/64")))

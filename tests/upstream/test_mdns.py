@@ -22,7 +22,14 @@ import dns.name
 import pytest
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
-from proxy.discovery.localservices import SERVICE_TYPE, Browsed, LocalAgent, Service, UnusableService, read_service
+from proxy.discovery.records.localservices import (
+    SERVICE_TYPE,
+    Browsed,
+    LocalAgent,
+    Service,
+    UnusableService,
+    read_service,
+)
 from proxy.upstream.mdns import ZeroconfLink
 from tests.simulators.responder import (
     GROUP,

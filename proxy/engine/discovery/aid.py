@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from proxy.discovery.aid import choose_aid, parse_aid_document
-from proxy.discovery.aidrecord import AidCode, AidError, AidRecord, Proto
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.pka import PkaReason
+from proxy.discovery.records.aid import choose_aid, parse_aid_document
+from proxy.discovery.records.aidrecord import AidCode, AidError, AidRecord, Proto
+from proxy.discovery.records.pka import PkaReason
 from proxy.engine.discovery.call import Call, at
 from proxy.engine.discovery.cards import Leads
 from proxy.engine.discovery.proof import prove

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from proxy.discovery.anp import CollectionPage, parse_collection_page
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument
+from proxy.discovery.listings.anp import CollectionPage, parse_collection_page
 from proxy.discovery.notes import UNPLACED
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import HINT

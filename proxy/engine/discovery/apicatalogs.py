@@ -8,7 +8,7 @@ from typing import Final
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import read_document
 from proxy.discovery.jsontext import JsonDocument
-from proxy.discovery.linkset import Linkset, read_linkset
+from proxy.discovery.listings.linkset import Linkset, read_linkset
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import HINT
 from proxy.engine.discovery.reading import Manner, Reading

@@ -10,25 +10,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import read_document
-from proxy.discovery.jsontext import JsonDocument
-from proxy.discovery.oauth import (
+from proxy.discovery.authorization.identifiers import (
     IdentifierRefused,
     IssuerSlash,
-    Problem,
-    ProblemCode,
+    MetadataCode,
+    MetadataProblem,
     check_issuer,
     check_metadata_url,
     check_resource,
     issuer_candidates,
     resource_candidates,
 )
-from proxy.discovery.oauthmetadata import (
+from proxy.discovery.authorization.metadata import (
     AuthorizationServer,
     read_authorization_server,
     read_protected_resource,
 )
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.gate import read_document
+from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.urls import admit
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import ORIGIN_TLS
@@ -71,9 +71,9 @@ class Authorization:
     def miss(self, reading: Reading, who: str) -> None:
         """Metadata is not where somebody said it is."""
         detail = f"{who}, and there is none: {reading.reason}."
-        self.note((Problem(ProblemCode.METADATA_MISSING, "OA-2", detail),), reading.url)
+        self.note((MetadataProblem(MetadataCode.METADATA_MISSING, "OA-2", detail),), reading.url)
 
-    def note(self, problems: Iterable[Problem], url: str | None) -> None:
+    def note(self, problems: Iterable[MetadataProblem], url: str | None) -> None:
         """Problems of the metadata at `url`."""
         self.problems += [
             {"code": one.code.value, "url": url and masked(url), "detail": masked(one.detail)} for one in problems
@@ -172,7 +172,7 @@ def _server(call: Call, found: Authorization, reading: Reading) -> Authorization
     return server
 
 
-def _settle(found: Authorization, server: AuthorizationServer, url: str, problem: Problem | None) -> bool:
+def _settle(found: Authorization, server: AuthorizationServer, url: str, problem: MetadataProblem | None) -> bool:
     if problem is not None:
         found.note((problem,), url)
         if not problem.is_warning:
@@ -181,7 +181,7 @@ def _settle(found: Authorization, server: AuthorizationServer, url: str, problem
     secret = None if endpoint is None else find_secret(endpoint)
     if secret is not None:
         detail = f"token_endpoint holds a secret ({secret.category}) and is not told."
-        found.note((Problem(ProblemCode.UNUSABLE_URL, "C-10", detail, "/token_endpoint"),), url)
+        found.note((MetadataProblem(MetadataCode.UNUSABLE_URL, "C-10", detail, "/token_endpoint"),), url)
         server = replace(server, token_endpoint=None)
     found.server, found.metadata_url = server, url
     return True

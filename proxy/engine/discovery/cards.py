@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from proxy.discovery.a2a import read_card
+from proxy.discovery.cards.a2a import read_card
+from proxy.discovery.cards.mcp import read_server_card
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument
-from proxy.discovery.mcp import read_server_card
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.reading import Reading
 from proxy.lint.cards import agent_card_findings, server_card_findings

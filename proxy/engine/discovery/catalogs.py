@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from proxy.discovery.a2a import is_plainly_card
-from proxy.discovery.catalog import (
+from proxy.discovery.cards.a2a import is_plainly_card
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.findings import Finding
+from proxy.discovery.gate import NotADocument, gate
+from proxy.discovery.jsontext import parse_json
+from proxy.discovery.listings.catalog import (
     MOST_ENTRIES,
     Catalog,
     OpaqueCatalog,
@@ -20,13 +24,9 @@ from proxy.discovery.catalog import (
     parse_catalog,
     read_catalog,
 )
-from proxy.discovery.catalogentries import Entry
-from proxy.discovery.classes import DocumentClass
-from proxy.discovery.digests import DataVerdict, Digest, matches
-from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument, gate
-from proxy.discovery.jsontext import parse_json
-from proxy.discovery.mediatypes import EntryKind
+from proxy.discovery.listings.catalogentries import Entry
+from proxy.discovery.listings.digests import DataVerdict, Digest, matches
+from proxy.discovery.listings.mediatypes import EntryKind
 from proxy.engine.discovery.apicatalogs import ApiCatalogs, add_linkset
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.cards import Leads, add_agent_card, add_server_card

@@ -8,18 +8,18 @@ from typing import Final
 
 from proxy.capability.resolution import Execute, Fallback, Resolution
 from proxy.capability.resolve import Context, resolve
+from proxy.discovery.access.manifest import Manifest
+from proxy.discovery.access.manifestroutes import Disabled
+from proxy.discovery.access.manifesturls import published_target
+from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.manifest import Manifest
-from proxy.discovery.manifestroutes import Disabled
-from proxy.discovery.manifesturls import published_target
-from proxy.discovery.routes import RouteRecord
 from proxy.discovery.urls import UrlReason
 from proxy.engine.discovery.authorization import Authorization
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.client import Client
 from proxy.engine.discovery.manifests import FoundManifest
-from proxy.engine.discovery.preparation import Outcome, overhead
+from proxy.engine.discovery.preparation import DiscoveryOutcome, overhead
 from proxy.engine.discovery.publications import HINT, REJECTED, Document
 from proxy.engine.discovery.records import DnsFacts
 from proxy.http.messages import SAFE_METHODS
@@ -60,24 +60,24 @@ class Discovered:
         return None if self.found is None else self.found.manifest
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> DiscoveryOutcome:
         """What all of it comes to."""
         if self.is_refused:
-            return Outcome.REFUSED
+            return DiscoveryOutcome.REFUSED
         call = self.call
         if self.manifest is not None or call.endpoints or any(map(_is_for_agents, call.documents.values())):
-            return Outcome.FOUND
+            return DiscoveryOutcome.FOUND
         is_unknown = call.is_cut_short or call.has_failures
         if self.found is None:
-            return Outcome.UNAVAILABLE if is_unknown else Outcome.NOT_FOUND
+            return DiscoveryOutcome.UNAVAILABLE if is_unknown else DiscoveryOutcome.NOT_FOUND
         reading = self.found.reading
         if reading.is_gone:
-            return Outcome.GONE
+            return DiscoveryOutcome.GONE
         if self.found.has_moved_away:
-            return Outcome.MOVED
+            return DiscoveryOutcome.MOVED
         if reading.reason == UrlReason.SSRF:
-            return Outcome.REFUSED
-        return Outcome.UNAVAILABLE if is_unknown else Outcome.NOT_FOUND
+            return DiscoveryOutcome.REFUSED
+        return DiscoveryOutcome.UNAVAILABLE if is_unknown else DiscoveryOutcome.NOT_FOUND
 
 
 def _is_for_agents(document: Document) -> bool:

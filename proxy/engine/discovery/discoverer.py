@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from proxy.caching.generations import is_touched
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.authorization.identifiers import IssuerSlash
 from proxy.discovery.names import BadDomain, is_local
-from proxy.discovery.oauth import IssuerSlash
+from proxy.discovery.records.dnsvalues import Security
 from proxy.engine.discovery.budget import Budget
 from proxy.engine.discovery.call import Call, at
 from proxy.engine.discovery.client import client_of
@@ -50,7 +50,7 @@ class DiscoverySettings:
     """Bounds of a call: seconds, and fetches at once. `agent` is the User-Agent of its requests.
 
     `isolated`: there is no public DNS. `requires_dnssec`: only signed answers are believed. `off_domain`: and then
-    also where they lead out of the domain. `issuer_slash` as in `oauth.check_issuer`.
+    also where they lead out of the domain. `issuer_slash` as in `identifiers.check_issuer`.
     """
 
     deadline: float = 10.0

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from proxy.discovery.dnsvalues import DnsAnswer
-from proxy.discovery.indextxt import IndexText
-from proxy.discovery.svcb import Pointer
-from proxy.discovery.txt import TxtKind, TxtRecord
+from proxy.discovery.records.dnsvalues import DnsAnswer
+from proxy.discovery.records.indextxt import IndexText
+from proxy.discovery.records.svcb import Pointer
+from proxy.discovery.records.txt import TxtKind, TxtRecord
 from proxy.http.secrets import masked
 
 _LISTED_KINDS: Final = frozenset({TxtKind.UAIX1, TxtKind.AID1, TxtKind.AID2})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from proxy.discovery.access.manifest import ManifestRefused, parse_manifest
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.localservices import Browsed, LocalAgent, UnusableService, read_service
-from proxy.discovery.manifest import ManifestRefused, parse_manifest
 from proxy.discovery.names import LOCAL_SUFFIX, is_local
+from proxy.discovery.records.localservices import Browsed, LocalAgent, UnusableService, read_service
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.manifests import FoundManifest
 from proxy.engine.discovery.reading import Manner

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from proxy.discovery.access.manifest import Manifest, ManifestRefused, own_manifest
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import read_document
 from proxy.discovery.jsontext import JsonDocument
-from proxy.discovery.manifest import Manifest, ManifestRefused, own_manifest
+from proxy.discovery.records.uaix1 import Uaix1, default_endpoint
 from proxy.discovery.redirects import moves
-from proxy.discovery.uaix1 import Uaix1, default_endpoint
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.provenance import vouches
 from proxy.engine.discovery.publications import HINT, ORIGIN_TLS

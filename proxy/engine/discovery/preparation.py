@@ -25,7 +25,7 @@ _PASSING: Final = frozenset(
 )
 
 
-class Outcome(StrEnum):
+class DiscoveryOutcome(StrEnum):
     """How a discovery ended."""
 
     FOUND = "found"
@@ -86,18 +86,18 @@ def _moment(moment: float) -> str:
 
 
 _PROBLEMS: Final = {
-    Outcome.NOT_FOUND: (
+    DiscoveryOutcome.NOT_FOUND: (
         Slug.NOT_FOUND,
         404,
         "The domain publishes nothing for agents; documents tells where was looked.",
     ),
-    Outcome.GONE: (Slug.GONE, 410, "The domain has withdrawn what it published for agents."),
-    Outcome.UNAVAILABLE: (
+    DiscoveryOutcome.GONE: (Slug.GONE, 410, "The domain has withdrawn what it published for agents."),
+    DiscoveryOutcome.UNAVAILABLE: (
         Slug.ORIGIN_UNREACHABLE,
         503,
         "The domain cannot be reached now; steps tells what was tried. Ask again later.",
     ),
-    Outcome.REFUSED: (
+    DiscoveryOutcome.REFUSED: (
         Slug.EGRESS_DENIED,
         403,
         "The domain may not be asked, or not be believed: steps tells why.",
@@ -106,7 +106,7 @@ _PROBLEMS: Final = {
 
 
 def _problem(told: Mapping[str, object]) -> Problem | None:
-    known = _PROBLEMS.get(Outcome(str(told["outcome"])))
+    known = _PROBLEMS.get(DiscoveryOutcome(str(told["outcome"])))
     if known is None:
         return None
     slug, status, detail = known

@@ -9,10 +9,10 @@ import secrets
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.discovery.aidrecord import AidRecord
-from proxy.discovery.challenges import MetadataLocated, parse_challenges, resource_metadata
+from proxy.discovery.authorization.challenges import MetadataLocated, parse_challenges, resource_metadata
 from proxy.discovery.names import same_site
-from proxy.discovery.pka import (
+from proxy.discovery.records.aidrecord import AidRecord
+from proxy.discovery.records.pka import (
     PkaReason,
     PkaRequest,
     PkaState,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxy.discovery.links import parse_link_fields
+from proxy.discovery.pages.links import parse_link_fields
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import HINT
 from proxy.engine.discovery.reading import Reading

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Security
-from proxy.discovery.indextxt import read_index_txt
-from proxy.discovery.svcb import MAX_ALIASES, Place, Pointer, PointerKind, PointerReason, pointers
-from proxy.discovery.txt import AgentTxt, TxtKind, read_agent_txt
+from proxy.discovery.records.dnsvalues import DnsAnswer, DnsOutcome, Security
+from proxy.discovery.records.indextxt import read_index_txt
+from proxy.discovery.records.svcb import MAX_ALIASES, Place, Pointer, PointerKind, PointerReason, pointers
+from proxy.discovery.records.txt import AgentTxt, TxtKind, read_agent_txt
 from proxy.engine.discovery.budget import MOST_QUESTIONS
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.listing import listed_index, listed_pointer, listed_txt, listing_order

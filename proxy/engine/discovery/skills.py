@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.digests import matches
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import read_document
 from proxy.discovery.jsontext import JsonDocument
-from proxy.discovery.skills import Skill, SkillsIndex, read_skills
+from proxy.discovery.listings.digests import matches
+from proxy.discovery.listings.skills import Skill, SkillsIndex, read_skills
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import REJECTED
 from proxy.engine.discovery.reading import Manner, Reading

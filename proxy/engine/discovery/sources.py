@@ -7,20 +7,20 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from proxy.discovery.a2a import AgentJsonKind, sniff_agent_json
-from proxy.discovery.catalog import Catalog
+from proxy.discovery.access.manifest import Links
+from proxy.discovery.authorization.identifiers import IssuerSlash
+from proxy.discovery.cards.a2a import AgentJsonKind, sniff_agent_json
+from proxy.discovery.cards.mcp import card_probes
 from proxy.discovery.classes import DocumentClass, classify
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.jsontext import parse_json
-from proxy.discovery.links import WebLink, parse_html_links, parse_link_fields
-from proxy.discovery.llms import parse_llms
-from proxy.discovery.manifest import Links
-from proxy.discovery.mcp import card_probes
-from proxy.discovery.mediatypes import EntryKind
+from proxy.discovery.listings.catalog import Catalog
+from proxy.discovery.listings.mediatypes import EntryKind
 from proxy.discovery.names import same_site
-from proxy.discovery.oauth import IssuerSlash
-from proxy.discovery.robots import Robots, parse_robots
+from proxy.discovery.pages.links import WebLink, parse_html_links, parse_link_fields
+from proxy.discovery.pages.llms import parse_llms
+from proxy.discovery.pages.robots import Robots, parse_robots
 from proxy.engine.discovery.aid import AidSource
 from proxy.engine.discovery.anp import find_descriptions
 from proxy.engine.discovery.apicatalogs import ApiCatalogs, description_protocol

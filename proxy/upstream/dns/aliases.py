@@ -12,7 +12,7 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
-from proxy.discovery.dnsvalues import DnsOutcome
+from proxy.discovery.records.dnsvalues import DnsOutcome
 from proxy.upstream.dns.failure import DnsFailure, DnsReason
 
 LONGEST_CHAIN = 8

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Final
 
-from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Record, Svcb, Txt
+from proxy.discovery.records.dnsvalues import DnsAnswer, DnsOutcome, Record, Svcb, Txt
 
 # Seconds, by outcome. TTLs are cut down to these and never stretched.
 _LONGEST: Final = {

@@ -22,7 +22,7 @@ from dns.rdatatype import RdataType
 from dns.rdtypes.ANY.DNSKEY import DNSKEY
 from dns.rdtypes.ANY.DS import DS
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.anchors import DIGESTS, Anchors
 from proxy.upstream.dns.denial import UNSIGNED, read_denial, verify_present
 from proxy.upstream.dns.failure import DnsFailure

@@ -14,7 +14,7 @@ import dns.exception
 import dns.name
 import dns.rdatatype
 
-from proxy.discovery.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Record, Security
+from proxy.discovery.records.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Record, Security
 from proxy.ports import Clock
 from proxy.upstream.dns.aliases import Chain, Ending
 from proxy.upstream.dns.cache import AnswerCache, lifetime

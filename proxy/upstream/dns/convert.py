@@ -17,7 +17,7 @@ import dns.rdatatype
 import dns.rrset
 import dns.wire
 
-from proxy.discovery.dnsvalues import AddressRecord, Record, Svcb, Txt
+from proxy.discovery.records.dnsvalues import AddressRecord, Record, Svcb, Txt
 
 
 def name_text(name: dns.name.Name) -> str:

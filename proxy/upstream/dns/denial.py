@@ -17,7 +17,7 @@ from dns.rdatatype import RdataType
 from dns.rdtypes.ANY.NSEC import NSEC
 from dns.rdtypes.ANY.NSEC3 import NSEC3, OPTOUT
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.nsec import Nsec3Chain, NsecChain, Proof, Types
 from proxy.upstream.dns.signatures import (
     Effort,

@@ -24,7 +24,7 @@ from dns.rdtypes.ANY.DNSKEY import DNSKEY
 from dns.rdtypes.ANY.RRSIG import RRSIG
 from dns.rdtypes.dnskeybase import Flag
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 
 # RFC 8624 §3.1, without those that use SHA-1.
 ALGORITHMS: Final = frozenset(

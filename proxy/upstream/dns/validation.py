@@ -20,7 +20,7 @@ from dns.rdatatype import RdataType
 from dns.rdtypes.ANY.CNAME import CNAME
 from dns.rdtypes.ANY.DNAME import DNAME
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.aliases import LONGEST_CHAIN
 from proxy.upstream.dns.anchors import Anchors
 from proxy.upstream.dns.chain import Exchange, TrustChain, Zone

@@ -12,7 +12,7 @@ import dns.message
 import dns.name
 import dns.rdatatype
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.failure import DnsFailure
 from proxy.upstream.dns.rounds import Checking, Reply
 

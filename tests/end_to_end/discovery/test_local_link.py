@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
-from proxy.discovery.localservices import SERVICE_TYPE
+from proxy.discovery.records.localservices import SERVICE_TYPE
 from tests.end_to_end.discovery.internet import LOCAL, MANIFEST, SITES, Internet, described, discover
 from tests.end_to_end.discovery.publisher import manifest
 from tests.simulators.responder import GROUP, Responder, announcement, multicast_socket

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.dnsvalues import DnsOutcome, Security, Svcb
+from proxy.discovery.records.dnsvalues import DnsOutcome, Security, Svcb
 from proxy.engine.discovery.discoverer import DiscoverySettings
 from tests.engine.discovery.documents import AID_AT, HTML, MANIFEST_AT, SITE, manifest, server_card
 from tests.simulators.discovery import Described, Neighbourhood, neighbourhood

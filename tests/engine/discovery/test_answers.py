@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from proxy.discovery.central import CENTRAL_SERVICES
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.http.problems import Slug
 from proxy.ports import OriginFault
 from proxy.server.schema import DISCOVERY

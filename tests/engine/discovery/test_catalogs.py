@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.dnsvalues import Svcb
+from proxy.discovery.records.dnsvalues import Svcb
 from tests.engine.discovery.documents import (
     AGENT_TYPE,
     AID_AT,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proxy.discovery.dnsvalues import DnsAnswer, DnsOutcome, Security, Svcb, Txt
+from proxy.discovery.records.dnsvalues import DnsAnswer, DnsOutcome, Security, Svcb, Txt
 from proxy.engine.discovery.discoverer import DiscoverySettings
 from tests.engine.discovery.documents import AID_AT, CATALOG_AT, MANIFEST_AT, MCP_CARD_AT, catalog, manifest
 from tests.simulators.discovery import Described, Neighbourhood, neighbourhood

@@ -9,7 +9,7 @@ import dns.rcode
 import dns.rdatatype
 import pytest
 
-from proxy.discovery.dnsvalues import DnsOutcome
+from proxy.discovery.records.dnsvalues import DnsOutcome
 from proxy.upstream.dns.aliases import Chain, Ending
 from proxy.upstream.dns.convert import name_text
 from proxy.upstream.dns.failure import DnsFailure, DnsReason

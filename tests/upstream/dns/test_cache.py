@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxy.discovery.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Security, Svcb, Txt
+from proxy.discovery.records.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Security, Svcb, Txt
 from proxy.upstream.dns.cache import AnswerCache, lifetime
 from tests.simulators.clock import START as NOW
 

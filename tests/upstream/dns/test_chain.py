@@ -11,7 +11,7 @@ from dns.name import Name
 from dns.rcode import NXDOMAIN
 from dns.rdatatype import DNSKEY, DS
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.anchors import NO_ANCHORS, Anchors, parse_anchors
 from proxy.upstream.dns.chain import TrustChain, Zone
 from proxy.upstream.dns.failure import DnsFailure, DnsReason

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Security, Svcb, Txt
+from proxy.discovery.records.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Security, Svcb, Txt
 from proxy.metering import Meter, current_meter
 from proxy.ports import Dns
 from proxy.upstream.dns.client import DnsClient

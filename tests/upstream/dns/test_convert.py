@@ -11,7 +11,7 @@ from dns.rdatatype import AAAA, HTTPS, SVCB, TXT, A, RdataType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.discovery.dnsvalues import AddressRecord, Record, Svcb, Txt
+from proxy.discovery.records.dnsvalues import AddressRecord, Record, Svcb, Txt
 from proxy.upstream.dns.convert import DECODERS, name_text, records
 
 ROOT = b"\0"

@@ -12,7 +12,7 @@ import pytest
 from dns.rcode import NOERROR
 from dns.rdatatype import CNAME, DNSKEY, DS, NSEC, NSEC3, RRSIG, SOA, TXT, RdataType
 
-from proxy.discovery.dnsvalues import DnsOutcome, Security
+from proxy.discovery.records.dnsvalues import DnsOutcome, Security
 from proxy.upstream.dns.anchors import parse_anchors
 from proxy.upstream.dns.client import DnsClient
 from proxy.upstream.dns.failure import DnsFailure

@@ -12,7 +12,7 @@ from dns.rdtypes.ANY.DNSKEY import DNSKEY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.signatures import (
     Effort,
     Exhausted,

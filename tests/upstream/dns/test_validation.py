@@ -16,7 +16,7 @@ from dns.name import Name
 from dns.rcode import NOERROR, NXDOMAIN
 from dns.rdatatype import CNAME, NSEC, RRSIG, SOA, RdataType
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.anchors import NO_ANCHORS, ROOT_ANCHORS, Anchors, parse_anchors
 from proxy.upstream.dns.failure import DnsFailure, DnsReason
 from proxy.upstream.dns.validation import Judgement, Validator

@@ -11,7 +11,7 @@ import dns.name
 import dns.rdatatype
 import pytest
 
-from proxy.discovery.dnsvalues import Security
+from proxy.discovery.records.dnsvalues import Security
 from proxy.upstream.dns.failure import DnsFailure, DnsReason
 from proxy.upstream.dns.resolvers import Resolver
 from proxy.upstream.dns.rounds import Checking, Reply

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.dnsvalues import Record, Txt
-from proxy.discovery.pairs import MalformedPairs, decoded, joined, parse_pairs, shown
-from proxy.discovery.svcb import Place, Pointer, PointerRefused, service_pointer
-from proxy.discovery.svcparams import ALL_KEYS, Service
+from proxy.discovery.records.dnsvalues import Record, Txt
+from proxy.discovery.records.pairs import MalformedPairs, decoded, joined, parse_pairs, shown
+from proxy.discovery.records.svcb import Place, Pointer, PointerRefused, service_pointer
+from proxy.discovery.records.svcparams import ALL_KEYS, Service
 from proxy.discovery.urls import UrlRefused, admit
 from proxy.http.targets import Target
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from proxy.discovery.cards.mcpendpoints import MOST_ENDPOINTS, Endpoint, Shape, read_endpoints
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.mcpendpoints import MOST_ENDPOINTS, Endpoint, Shape, read_endpoints
 from proxy.http.targets import Target
 
 WELL_KNOWN_CARD: Final = "/.well-known/mcp/server-card.json"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.dnsvalues import Svcb
+from proxy.discovery.records.dnsvalues import Svcb
 
 # The parameters have no registered numbers, so publishers use those of the text or program they followed.
 SEED_KEYS: Final[Mapping[int, str]] = {65280: "well-known-path"}

@@ -16,8 +16,8 @@ from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
 from proxy.discovery.findings import Finding
-from proxy.discovery.localtxt import read_text
 from proxy.discovery.names import is_local
+from proxy.discovery.records.localtxt import read_text
 from proxy.discovery.urls import UrlRefused, checked
 from proxy.http.addresses import AddressClass, address_class, plain_address
 from proxy.http.targets import MalformedTarget, Target, parse_host

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from proxy.discovery.access.manifestroutes import ManifestRoute, read_routes
+from proxy.discovery.access.manifesturls import UrlRule, published_target
+from proxy.discovery.access.mirrors import Mirror, Mirrors, RefusedMirror, read_mirrors
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
-from proxy.discovery.manifestroutes import ManifestRoute, read_routes
-from proxy.discovery.manifesturls import UrlRule, published_target
-from proxy.discovery.mirrors import Mirror, Mirrors, RefusedMirror, read_mirrors
 from proxy.discovery.notes import Notes
 from proxy.http.targets import DEFAULT_PORTS, Target
 

@@ -1,8 +1,8 @@
 """OAuth metadata documents: of an authorization server (RFC 8414) and of a protected resource (RFC 9728).
 
 Members keep their RFC names and their published text. Whether the document belongs to the issuer or resource that
-was asked for is the business of `proxy.discovery.oauth`; nothing may be used before that is settled. Nothing is
-corrected: an http URL is told, not upgraded (OA-16).
+was asked for is the business of `identifiers`; nothing may be used before that is settled. Nothing is corrected: an
+http URL is told, not upgraded (OA-16).
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
+from proxy.discovery.authorization.identifiers import (
+    IdentifierReason,
+    IdentifierRefused,
+    MetadataCode,
+    MetadataProblem,
+    issuer_candidates,
+    issuer_of_metadata_url,
+    resource_candidates,
+)
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import pointer
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.notes import admit_bounded
-from proxy.discovery.oauth import (
-    IdentifierReason,
-    IdentifierRefused,
-    Problem,
-    ProblemCode,
-    issuer_candidates,
-    issuer_of_metadata_url,
-    resource_candidates,
-)
 from proxy.discovery.urls import UrlReason, UrlRefused
 
 # How many issuers of one resource are worth a request; the document chooses them (OA-1).
@@ -64,7 +64,7 @@ class AuthorizationServer:
     code_challenge_methods_supported: tuple[str, ...]
     is_stub: bool
     """No flow can be completed with what is described (OA-12)."""
-    problems: tuple[Problem, ...]
+    problems: tuple[MetadataProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class ProtectedResource:
 
     resource: str
     authorization_servers: tuple[NamedIssuer, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[MetadataProblem, ...]
 
 
 def parse_authorization_server(body: bytes) -> AuthorizationServer | NotADocument:
@@ -104,10 +104,11 @@ def read_authorization_server(metadata: JsonObject) -> AuthorizationServer:
     )
     problems += _missing(metadata, grant_types)
     if is_stub:
-        problems.append(Problem(ProblemCode.STUB, "OA-12", "No flow can be completed with this metadata."))
+        detail = "No flow can be completed with this metadata."
+        problems.append(MetadataProblem(MetadataCode.STUB, "OA-12", detail))
     if "S256" not in (challenge_methods or ()):
         detail = "code_challenge_methods_supported does not name S256, so MCP clients refuse the server."
-        problems.append(Problem(ProblemCode.S256_MISSING, "OA-12", detail, is_warning=True))
+        problems.append(MetadataProblem(MetadataCode.S256_MISSING, "OA-12", detail, is_warning=True))
     return AuthorizationServer(
         issuer,
         urls["authorization_endpoint"],
@@ -137,7 +138,7 @@ def read_protected_resource(metadata: JsonObject) -> ProtectedResource:
     return ProtectedResource(resource, issuers, tuple(problems))
 
 
-def _missing(metadata: JsonObject, grant_types: tuple[str, ...] | None) -> Iterator[Problem]:
+def _missing(metadata: JsonObject, grant_types: tuple[str, ...] | None) -> Iterator[MetadataProblem]:
     """OA-12: what RFC 8414 §2 requires, the endpoints as far as a grant type needs them."""
     grants = set(_DEFAULT_GRANT_TYPES if grant_types is None else grant_types)
     required = {
@@ -147,30 +148,32 @@ def _missing(metadata: JsonObject, grant_types: tuple[str, ...] | None) -> Itera
     }
     for name, is_required in required.items():
         if is_required and name not in metadata:
-            yield Problem(ProblemCode.MEMBER_MISSING, "OA-12", f"{name} is missing.")
+            yield MetadataProblem(MetadataCode.MEMBER_MISSING, "OA-12", f"{name} is missing.")
 
 
 def _identifier_problems(
     candidates: tuple[str, ...] | IdentifierRefused, identifier: str, path: str, rule: str
-) -> Iterator[Problem]:
+) -> Iterator[MetadataProblem]:
     if not isinstance(candidates, IdentifierRefused):
         return
     if candidates.reason is IdentifierReason.HTTPS_REQUIRED and _is_http(identifier):
-        yield Problem(ProblemCode.INSECURE_URL, "OA-16", "The identifier is an http URL.", path)
+        yield MetadataProblem(MetadataCode.INSECURE_URL, "OA-16", "The identifier is an http URL.", path)
     else:
-        yield Problem(ProblemCode.UNUSABLE_IDENTIFIER, rule, candidates.detail, path)
+        yield MetadataProblem(MetadataCode.UNUSABLE_IDENTIFIER, rule, candidates.detail, path)
 
 
-def _authorization_servers(metadata: JsonObject, problems: list[Problem]) -> tuple[NamedIssuer, ...]:
+def _authorization_servers(metadata: JsonObject, problems: list[MetadataProblem]) -> tuple[NamedIssuer, ...]:
     """OA-4. An entry that is no usable issuer is a problem and left out."""
     name = "authorization_servers"
     listed = metadata.get(name, [])
     if not isinstance(listed, list):
-        problems.append(Problem(ProblemCode.MEMBER_MALFORMED, "OA-4", f"{name} is no list.", pointer(name)))
+        problems.append(
+            MetadataProblem(MetadataCode.MEMBER_MALFORMED, "OA-4", f"{name} is no list.", pointer(name))
+        )
         return ()
     if len(listed) > MOST_ISSUERS:
         detail = f"Only the first {MOST_ISSUERS} authorization servers are read."
-        problems.append(Problem(ProblemCode.TOO_MANY, "OA-4", detail, pointer(name), True))
+        problems.append(MetadataProblem(MetadataCode.TOO_MANY, "OA-4", detail, pointer(name), True))
     issuers: dict[str, NamedIssuer] = {}
     for index, entry in enumerate(listed[:MOST_ISSUERS]):
         issuer = _named_issuer(entry, pointer(name, index), problems)
@@ -179,9 +182,9 @@ def _authorization_servers(metadata: JsonObject, problems: list[Problem]) -> tup
     return tuple(issuers.values())
 
 
-def _named_issuer(entry: object, path: str, problems: list[Problem]) -> NamedIssuer | None:
+def _named_issuer(entry: object, path: str, problems: list[MetadataProblem]) -> NamedIssuer | None:
     if not isinstance(entry, str):
-        problems.append(Problem(ProblemCode.MEMBER_MALFORMED, "OA-4", "The issuer is no text.", path))
+        problems.append(MetadataProblem(MetadataCode.MEMBER_MALFORMED, "OA-4", "The issuer is no text.", path))
         return None
     candidates = issuer_candidates(entry)
     if not isinstance(candidates, IdentifierRefused):
@@ -191,34 +194,35 @@ def _named_issuer(entry: object, path: str, problems: list[Problem]) -> NamedIss
         candidates = issuer_candidates(recovered)
         if not isinstance(candidates, IdentifierRefused):
             detail = "The URL of metadata stands where its issuer belongs."
-            problems.append(Problem(ProblemCode.METADATA_URL_AS_ISSUER, "OA-4", detail, path, True))
+            problems.append(MetadataProblem(MetadataCode.METADATA_URL_AS_ISSUER, "OA-4", detail, path, True))
             return NamedIssuer(recovered, True)
     problems.extend(_identifier_problems(candidates, entry, path, "OA-4"))
     return None
 
 
-def _url(metadata: JsonObject, name: str, rule: str, problems: list[Problem]) -> str | None:
+def _url(metadata: JsonObject, name: str, rule: str, problems: list[MetadataProblem]) -> str | None:
     """The URL as published. An http one stays, flagged, since it is what the publisher says."""
     value = metadata.get(name)
     if value is None:
         return None
     if not isinstance(value, str) or not value:
-        problems.append(Problem(ProblemCode.MEMBER_MALFORMED, rule, f"{name} is no text.", pointer(name)))
+        detail = f"{name} is no text."
+        problems.append(MetadataProblem(MetadataCode.MEMBER_MALFORMED, rule, detail, pointer(name)))
         return None
     try:
         admit_bounded(value, None)
     except UrlRefused as error:
         if error.reason is UrlReason.HTTPS_REQUIRED and _is_http(value):
             problems.append(
-                Problem(ProblemCode.INSECURE_URL, "OA-16", f"{name} is an http URL.", pointer(name), True)
+                MetadataProblem(MetadataCode.INSECURE_URL, "OA-16", f"{name} is an http URL.", pointer(name), True)
             )
         else:
-            problems.append(Problem(ProblemCode.UNUSABLE_URL, "C-10", error.detail, pointer(name)))
+            problems.append(MetadataProblem(MetadataCode.UNUSABLE_URL, "C-10", error.detail, pointer(name)))
             return None
     return value
 
 
-def _tokens(metadata: JsonObject, name: str, problems: list[Problem]) -> tuple[str, ...] | None:
+def _tokens(metadata: JsonObject, name: str, problems: list[MetadataProblem]) -> tuple[str, ...] | None:
     value = metadata.get(name)
     if value is None:
         return None
@@ -226,7 +230,7 @@ def _tokens(metadata: JsonObject, name: str, problems: list[Problem]) -> tuple[s
     tokens = tuple(token for token in listed[:_MOST_TOKENS] if isinstance(token, str))
     if not isinstance(value, list) or len(tokens) != len(listed):
         detail = f"{name} is no list of at most {_MOST_TOKENS} texts."
-        problems.append(Problem(ProblemCode.MEMBER_MALFORMED, "OA-12", detail, pointer(name)))
+        problems.append(MetadataProblem(MetadataCode.MEMBER_MALFORMED, "OA-12", detail, pointer(name)))
     return tokens
 
 

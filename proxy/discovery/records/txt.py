@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from proxy.discovery.aid import choose_aid, parse_aid
-from proxy.discovery.aidrecord import AidCode, AidError, AidRecord, Deprecation
-from proxy.discovery.dnsvalues import Record, Txt
-from proxy.discovery.pairs import decoded, joined, shown, version_of
-from proxy.discovery.uaix1 import Uaix1, Uaix1Error, Uaix1Reason, choose_uaix1, parse_uaix1
+from proxy.discovery.records.aid import choose_aid, parse_aid
+from proxy.discovery.records.aidrecord import AidCode, AidError, AidRecord, Deprecation
+from proxy.discovery.records.dnsvalues import Record, Txt
+from proxy.discovery.records.pairs import decoded, joined, shown, version_of
+from proxy.discovery.records.uaix1 import Uaix1, Uaix1Error, Uaix1Reason, choose_uaix1, parse_uaix1
 
 
 class TxtKind(StrEnum):

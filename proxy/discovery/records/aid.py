@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from proxy.discovery.aidrecord import KEYS, AidCode, AidError, AidRecord, Deprecation, InvalidAid, aid_record
 from proxy.discovery.jsontext import MalformedJson, read_json
-from proxy.discovery.pairs import MalformedPairs, parse_pairs
+from proxy.discovery.records.aidrecord import (
+    KEYS,
+    AidCode,
+    AidError,
+    AidRecord,
+    Deprecation,
+    InvalidAid,
+    aid_record,
+)
+from proxy.discovery.records.pairs import MalformedPairs, parse_pairs
 
 MAX_DOCUMENT: Final = 64 * 1024
 _MEDIA_TYPE: Final = "application/json"

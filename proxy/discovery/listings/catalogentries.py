@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from proxy.discovery.digests import Digest, MalformedDigest, parse_digest
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.mediatypes import LEGACY_TYPES, EntryKind, MediaType, kind_of, parse_media_type
+from proxy.discovery.listings.digests import Digest, MalformedDigest, parse_digest
+from proxy.discovery.listings.mediatypes import LEGACY_TYPES, EntryKind, MediaType, kind_of, parse_media_type
 from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from proxy.discovery.access.manifesturls import LONGEST_URL, UrlRule
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.manifesturls import LONGEST_URL, UrlRule
 from proxy.discovery.urls import UrlReason, UrlRefused, admit
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target

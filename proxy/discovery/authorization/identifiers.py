@@ -55,7 +55,7 @@ class IdentifierRefused:
     detail: str
 
 
-class ProblemCode(StrEnum):
+class MetadataCode(StrEnum):
     """What can be wrong with metadata; the value is what the discovery answer shows."""
 
     ISSUER_MISMATCH = "issuer_mismatch"
@@ -75,10 +75,10 @@ class ProblemCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class MetadataProblem:
     """One problem. `path` is a JSON pointer into the metadata. A warning does not keep it from being used."""
 
-    code: ProblemCode
+    code: MetadataCode
     rule: str
     detail: str
     path: str = ""
@@ -125,7 +125,7 @@ def issuer_of_metadata_url(url: str) -> str | None:
     return None if match is None or path is None else f"{match[1]}{path[1]}{path[2]}"
 
 
-def check_issuer(requested: str, got: str, slash: IssuerSlash = "strict") -> Problem | None:
+def check_issuer(requested: str, got: str, slash: IssuerSlash = "strict") -> MetadataProblem | None:
     """None when metadata found for `requested` says `got` and both are identical (OA-11).
 
     `pathless` makes a warning of one trailing slash more or less on an issuer without a path.
@@ -135,11 +135,11 @@ def check_issuer(requested: str, got: str, slash: IssuerSlash = "strict") -> Pro
     by_slash = requested.removesuffix("/") == got.removesuffix("/")
     detail = f"Metadata of the issuer {_shown(requested)} names {_shown(got)}{_only(by_slash)}."
     if slash == "pathless" and by_slash and "/" not in requested.removesuffix("/").partition("://")[2]:
-        return Problem(ProblemCode.ISSUER_SLASH, "OA-11", detail, "/issuer", True)
-    return Problem(ProblemCode.ISSUER_MISMATCH, "OA-11", detail, "/issuer")
+        return MetadataProblem(MetadataCode.ISSUER_SLASH, "OA-11", detail, "/issuer", True)
+    return MetadataProblem(MetadataCode.ISSUER_MISMATCH, "OA-11", detail, "/issuer")
 
 
-def check_resource(requested: str, got: str) -> Problem | None:
+def check_resource(requested: str, got: str) -> MetadataProblem | None:
     """None when metadata found for the resource `requested` says `got` and both are identical (OA-3)."""
     if requested == got:
         return None
@@ -148,19 +148,19 @@ def check_resource(requested: str, got: str) -> Problem | None:
     is_parent = not by_slash and "://" in parent and requested.startswith(f"{parent}/")
     note = ", a parent of it" if is_parent else _only(by_slash)
     detail = f"Metadata of the resource {_shown(requested)} names {_shown(got)}{note}."
-    return Problem(ProblemCode.RESOURCE_MISMATCH, "OA-3", detail, "/resource")
+    return MetadataProblem(MetadataCode.RESOURCE_MISMATCH, "OA-3", detail, "/resource")
 
 
-def check_metadata_url(url: str, issuer: str) -> Problem | None:
+def check_metadata_url(url: str, issuer: str) -> MetadataProblem | None:
     """None when metadata found at `url` names an `issuer` whose metadata lies there (OA-13)."""
     candidates = issuer_candidates(issuer)
     if isinstance(candidates, IdentifierRefused):
         detail = f"The issuer {_shown(issuer)} is unusable. {candidates.detail}"
-        return Problem(ProblemCode.UNUSABLE_IDENTIFIER, "OA-10", detail, "/issuer")
+        return MetadataProblem(MetadataCode.UNUSABLE_IDENTIFIER, "OA-10", detail, "/issuer")
     if url in candidates:
         return None
     detail = f"Metadata at {_shown(url)} names the issuer {_shown(issuer)}, whose metadata lies elsewhere."
-    return Problem(ProblemCode.METADATA_URL_MISMATCH, "OA-13", detail, "/issuer")
+    return MetadataProblem(MetadataCode.METADATA_URL_MISMATCH, "OA-13", detail, "/issuer")
 
 
 def _parts(identifier: str, *, is_issuer: bool) -> _Parts | IdentifierRefused:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, cast
 
+from proxy.discovery.access.manifesturls import UrlRule, characters_of, published_target
+from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.manifesturls import UrlRule, characters_of, published_target
-from proxy.discovery.routes import RouteRecord
 from proxy.http.fields import is_token
 from proxy.http.targets import Target
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.findings import Finding
-from proxy.discovery.manifesturls import MOST_URL_CHARACTERS, UrlRule
-from proxy.discovery.routereading import (
+from proxy.discovery.access.manifesturls import MOST_URL_CHARACTERS, UrlRule
+from proxy.discovery.access.routereading import (
     ALIAS_CONFLICT,
     LEVEL_UNKNOWN,
     parse_route,
     url_characters,
     url_findings,
 )
-from proxy.discovery.routes import RouteRecord
+from proxy.discovery.access.routes import RouteRecord
+from proxy.discovery.findings import Finding
 from proxy.http.targets import Target
 
 MOST_ROUTES: Final = 1000

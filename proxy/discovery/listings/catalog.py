@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, cast
 
-from proxy.discovery.catalogentries import Entry, has_signature, read_entries
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.digests import DataVerdict, data_verdict
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import GateReason, NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.listings.catalogentries import Entry, has_signature, read_entries
+from proxy.discovery.listings.digests import DataVerdict, data_verdict
 from proxy.discovery.notes import Notes
 from proxy.http.targets import Target
 

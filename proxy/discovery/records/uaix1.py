@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.pairs import MalformedPairs, PairsReason, parse_pairs, version_of
+from proxy.discovery.records.pairs import MalformedPairs, PairsReason, parse_pairs, version_of
 from proxy.discovery.urls import UrlReason, UrlRefused, admit
 from proxy.http.targets import Target
 

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Final, cast
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.digests import Digest, MalformedDigest, parse_digest
 from proxy.discovery.findings import Finding
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
+from proxy.discovery.listings.digests import Digest, MalformedDigest, parse_digest
 from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target

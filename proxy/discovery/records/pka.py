@@ -15,7 +15,7 @@ from typing import Final, Never, cast
 import http_sf
 from http_sf.types import BareItemType, ItemOrInnerListType, ItemType
 
-from proxy.discovery.pkakeys import PublicKey, base64url, thumbprint
+from proxy.discovery.records.pkakeys import PublicKey, base64url, thumbprint
 from proxy.http.fields import Fields, split_list
 from proxy.http.targets import Target
 

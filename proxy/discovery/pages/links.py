@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from proxy.discovery.htmlhead import head_elements
 from proxy.discovery.notes import admit_bounded
+from proxy.discovery.pages.htmlhead import head_elements
 from proxy.discovery.urls import UrlReason, UrlRefused
 from proxy.http.fields import unquote
 from proxy.http.targets import MalformedTarget, Target, resolve

@@ -12,8 +12,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from proxy.discovery.pairs import shown
-from proxy.discovery.pkakeys import KeyReason, KeyRefused, PublicKey, parse_key
+from proxy.discovery.records.pairs import shown
+from proxy.discovery.records.pkakeys import KeyReason, KeyRefused, PublicKey, parse_key
 from proxy.discovery.urls import UrlReason, UrlRefused, admit
 from proxy.http.targets import Target
 

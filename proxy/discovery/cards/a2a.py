@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, cast
 
-from proxy.discovery.a2ainterfaces import SHAPE, Interface, read_interfaces, stated
+from proxy.discovery.cards.a2ainterfaces import SHAPE, Interface, read_interfaces, stated
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.gate import GateReason, NotADocument, read_document

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.dnsvalues import Record, Svcb
 from proxy.discovery.names import same_site
-from proxy.discovery.pairs import shown
-from proxy.discovery.svcparams import ALL_KEYS, ParamsReason, ParamsRefused, Service, service
+from proxy.discovery.records.dnsvalues import Record, Svcb
+from proxy.discovery.records.pairs import shown
+from proxy.discovery.records.svcparams import ALL_KEYS, ParamsReason, ParamsRefused, Service, service
 from proxy.discovery.urls import UrlReason, UrlRefused, checked
 from proxy.http.targets import MalformedTarget, Target, parse_host
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from proxy.discovery.dnsvalues import Txt
+from proxy.discovery.records.dnsvalues import Txt
 
 _LONGEST_SHOWN: Final = 200
 

@@ -1,0 +1,1 @@
+"""What pages for people say to agents: links in fields and in HTML, robots.txt, llms.txt."""
