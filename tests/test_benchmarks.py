@@ -48,4 +48,4 @@ def test_a_herd_is_one_request_to_the_origin(results: Path) -> None:
 def test_an_unknown_name_is_told() -> None:
     process = ran("speed")
     assert process.returncode == 2
-    assert "no benchmark is called speed; there are growth, herd, policy, stale" in process.stderr
+    assert "no benchmark is called speed; there are discovery, growth, herd, policy, stale" in process.stderr

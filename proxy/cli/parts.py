@@ -49,4 +49,6 @@ def shown(value: object) -> str | None:
         return None
     if isinstance(value, list):
         return ", ".join(shown(item) or "-" for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{plain(str(name), _LONGEST)}={shown(item) or '-'}" for name, item in value.items())
     return plain(str(value), _LONGEST)

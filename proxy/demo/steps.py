@@ -101,7 +101,7 @@ async def discovery(stage: Stage) -> Answer:
     _expect_told(answer, "the trust", told["trust"]["state"], "origin-tls")
     _expect_told(answer, "the issuer", told["authorization"]["issuer"], "https://auth.example.com")
     offered = {(endpoint["protocol"], endpoint["from"]) for endpoint in told["endpoints"]}
-    _expect_told(answer, "endpoints", offered >= {("a2a", "agent-card"), ("mcp", "aid2")}, True)
+    _expect_told(answer, "endpoints", offered >= {("a2a", "agent-card"), ("mcp", "mcp-server-card")}, True)
     cost = told["overhead"]
     _expect_told(answer, "HTTP requests", cost["http_requests"], len(stage.origin.seen))
     _expect_told(answer, "DNS queries", cost["dns_queries"], len(stage.nameserver.asked))
