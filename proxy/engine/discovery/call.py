@@ -32,6 +32,7 @@ from proxy.engine.discovery.reading import (
     shown,
 )
 from proxy.engine.discovery.steps import StepEnd, StepOutcome, Steps
+from proxy.http.fields import Fields
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
 from proxy.metering import Meter
@@ -43,6 +44,7 @@ _MOST_ENDPOINTS: Final = 200
 _MOST_FINDINGS: Final = 500
 _MOST_FINDINGS_EACH: Final = 20
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
+_PAST_CACHES: Final = Manner(fields=Fields((("Cache-Control", "no-cache"),)))
 # A redirect that leads to no document says nothing of where the document is (OV-10).
 _MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
 
@@ -78,6 +80,7 @@ class Call:
     _namings: list[Endpoint] = field(default_factory=list)
     _down: set[str] = field(default_factory=set)
     _reads: dict[tuple[str, DocumentClass, Judge | None], asyncio.Future[Reading]] = field(default_factory=dict)
+    _rejected: set[str] = field(default_factory=set)
     _limits: set[str] = field(default_factory=set)
     _findings: int = 0
 
@@ -132,12 +135,9 @@ class Call:
         self._note(reading)
         return reading
 
-    async def read_again(
-        self, step: str, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY
-    ) -> Reading:
+    async def read_again(self, step: str, target: Target, document_class: DocumentClass) -> Reading:
         """The same past every cache."""
-        past = replace(manner, fields=manner.fields.plus(("Cache-Control", "no-cache")))
-        return await self.read_once(step, target, document_class, past)
+        return await self.read_once(step, target, document_class, _PAST_CACHES)
 
     def refusal(self, target: Target) -> Refused | None:
         """Why a target is not even asked for; None when it may be, and is then set against the budget."""
@@ -154,10 +154,14 @@ class Call:
 
     def _refuse(self, step: str, target: Target, refusal: Refused) -> None:
         if refusal.reason == OVER_BUDGET:
-            self.limit(refusal.detail)
-            self.has_failures = True
+            self._exceed(refusal.detail)
         else:
             self.steps.note(step, target.uri, StepOutcome.SKIPPED, refusal.detail)
+
+    def _exceed(self, detail: str) -> None:
+        """The budget ended before everything was read."""
+        self.limit(detail)
+        self.has_failures = True
 
     def limit(self, detail: str) -> None:
         """Tell of a limit that was reached, once however often."""
@@ -168,6 +172,8 @@ class Call:
     def _note(self, reading: Reading) -> None:
         self.budget.spend_octets(len(reading.body))
         self.uris |= reading.uris
+        if reading.reason == OVER_BUDGET:
+            self._exceed(reading.detail)
         if reading.outcome is ReadOutcome.FAILED:
             self.has_failures = True
             self.fresh_until = min(self.fresh_until, self.clock())
@@ -182,13 +188,10 @@ class Call:
         self._relocate(reading, is_confirmed=True)
 
     def _relocate(self, reading: Reading, *, is_confirmed: bool) -> None:
+        is_there = reading.is_found and not reading.needs_proof
         for hop in moves(reading.hops):
-            is_near = same_site(hop.source.host, hop.target.host)
-            state = (
-                "observed"
-                if is_confirmed or (reading.is_found and is_near and not reading.needs_proof)
-                else "pending"
-            )
+            is_settled = is_confirmed or (is_there and same_site(hop.source.host, hop.target.host))
+            state = "observed" if is_settled else "pending"
             source, target = shown(hop.source), shown(hop.target)
             self.relocations[source] = {"url": source, "target": target, "status": hop.status, "state": state}
 
@@ -215,9 +218,10 @@ class Call:
         """
         name = document_class or reading.document_class.value
         url = reading.url
-        known = self.documents.get(url)
         if self.is_rejected(url):
             return
+        if trust == REJECTED:
+            self._rejected.add(url)
         document = Document(name, url, False, reason=reading.reason)
         if reading.is_found:
             document = Document(
@@ -229,14 +233,13 @@ class Call:
                 trust or self.trust(reading),
                 self._within_limits(findings),
             )
-        elif known is not None:
+        elif url in self.documents:
             return
         self._list(document)
 
     def is_rejected(self, url: str) -> bool:
         """Whether the document at `url` is another one than was promised."""
-        known = self.documents.get(url)
-        return known is not None and known.trust == REJECTED
+        return url in self._rejected
 
     def add_located(self, target: Target, document_class: str) -> None:
         """List what a catalog names and discovery does not read."""

@@ -116,6 +116,7 @@ class TestAmplification:
         assert len(n.asked(VICTIM)) == MOST_ABROAD
         reasons = [one["reason"] for one in answer["documents"]]
         assert reasons.count("over-budget") == 32 - MOST_ABROAD
+        assert limits(answer) == [f"One discovery makes no more than {MOST_ABROAD} requests to another site."]
 
     async def test_what_was_over_budget_is_not_remembered_as_absent(self) -> None:
         n = neighbourhood()
