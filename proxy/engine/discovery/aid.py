@@ -47,7 +47,9 @@ class AidSource:
         for name, agents in self._facts.agents.items():
             for pointer in agents:
                 target = Target("https", pointer.target, pointer.port or 443, "/", None)
-                self._call.add_endpoint(pointer.protocol or "unknown", target.uri, "svcb", HINT, place=name)
+                self._call.published.add_endpoint(
+                    pointer.protocol or "unknown", target.uri, "svcb", HINT, place=name
+                )
 
     async def by_document(self) -> None:
         """The last probe, and only where DNS had no record or no answer (AID-9)."""
@@ -57,14 +59,14 @@ class AidSource:
         target = at(self._call.domain, "/.well-known/agent")
         reading = await self._call.read(_STEP, target, DocumentClass.AID)
         if not reading.is_found:
-            self._call.add_document(reading)
+            self._call.published.add_document(reading)
             return
         read = parse_aid_document(reading.body, reading.fields.get("content-type"), self._call.clock())
         record = choose_aid([read])
         if isinstance(record, AidError):
-            self._call.add_document(reading, (Finding(record.name, "", record.detail),))
+            self._call.published.add_document(reading, (Finding(record.name, "", record.detail),))
             return
-        self._call.add_document(reading)
+        self._call.published.add_document(reading)
         await self._add(record, "aid-well-known", ORIGIN_TLS)
 
     async def _add(self, record: AidRecord, source: str, trust: str) -> str | None:
@@ -77,7 +79,7 @@ class AidSource:
         if proof is not None and not proof.holds:
             return _REFUSALS.get(proof.verdict.reason, "The endpoint did not prove to hold the key of the record.")
         told = None if proof is None else proof.told()
-        self._call.add_endpoint(record.proto.value, record.uri, source, trust, proof=told)
+        self._call.published.add_endpoint(record.proto.value, record.uri, source, trust, proof=told)
         metadata_url = None if proof is None else proof.metadata_url
         if record.proto is Proto.MCP or metadata_url is not None:
             self._leads.resources.setdefault(record.uri, metadata_url)

@@ -29,11 +29,11 @@ async def find_descriptions(call: Call, start: Target) -> None:
         reading = await call.read(_STEP, page, DocumentClass.OTHER, manner)
         parsed = parse_collection_page(reading.body, reading.target) if reading.is_found else None
         if not isinstance(parsed, CollectionPage):
-            call.add_document(reading, document_class="other")
+            call.published.add_document(reading, document_class="other")
             return
-        call.add_document(reading, parsed.findings, document_class="other")
+        call.published.add_document(reading, parsed.findings, document_class="other")
         for item in parsed.items:
-            call.add_endpoint("anp", item.url.uri, "agent-descriptions", HINT)
+            call.published.add_endpoint("anp", item.url.uri, "agent-descriptions", HINT)
         page = parsed.next
     if page is not None:
         call.steps.note(_STEP, page.uri, StepOutcome.SKIPPED, f"No more than {_MOST_PAGES} pages, each once.")

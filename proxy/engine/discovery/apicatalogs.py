@@ -48,14 +48,14 @@ class ApiCatalogs:
         room = max(_MOST_CATALOGS - len(self._seen), 0)
         self._seen.update(new[:room])
         if len(new) > room:
-            self._call.limit(f"One discovery reads no more than {_MOST_CATALOGS} API catalogs.")
+            self._call.published.limit(f"One discovery reads no more than {_MOST_CATALOGS} API catalogs.")
         return new[:room]
 
     async def _read(self, target: Target) -> Linkset | None:
         manner = Manner(site=self._call.domain)
         reading = await self._call.read(_STEP, target, DocumentClass.API_CATALOG, manner)
         if not reading.is_found:
-            self._call.add_document(reading)
+            self._call.published.add_document(reading)
             return None
         return add_linkset(self._call, reading)
 
@@ -65,11 +65,13 @@ def add_linkset(call: Call, reading: Reading) -> Linkset:
     document = read_document(DocumentClass.API_CATALOG, reading.body)
     assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
     linkset = read_linkset(document.members, reading.target)
-    call.add_document(reading, linkset_findings(document, linkset))
+    call.published.add_document(reading, linkset_findings(document, linkset))
     for link in linkset.links:
         if link.rel == "service-desc" and link.target is not None:
-            trust = HINT if link.is_claim else call.trust(reading)
-            call.add_endpoint(description_protocol(link.type), link.target.uri, _STEP, trust, place=reading.url)
+            trust = HINT if link.is_claim else call.published.trust(reading)
+            call.published.add_endpoint(
+                description_protocol(link.type), link.target.uri, _STEP, trust, place=reading.url
+            )
     return linkset
 
 

@@ -132,7 +132,7 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
         document = read_document(DocumentClass.OAUTH_PR, reading.body)
         assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
         parsed = read_protected_resource(document.members)
-        call.add_document(reading, metadata_findings(document, parsed), trust=ORIGIN_TLS)
+        call.published.add_document(reading, metadata_findings(document, parsed), trust=ORIGIN_TLS)
         found.note(parsed.problems, reading.url)
         problem = check_resource(resource, parsed.resource)
         if problem is not None:
@@ -167,7 +167,7 @@ def _server(call: Call, found: Authorization, reading: Reading) -> Authorization
     document = read_document(DocumentClass.OAUTH_AS, reading.body)
     assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
     server = read_authorization_server(document.members)
-    call.add_document(reading, metadata_findings(document, server), trust=ORIGIN_TLS)
+    call.published.add_document(reading, metadata_findings(document, server), trust=ORIGIN_TLS)
     found.note(server.problems, reading.url)
     return server
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Final
 
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.findings import Finding
 from proxy.discovery.names import same_site
 from proxy.discovery.redirects import moves
 from proxy.engine.discovery.budget import Budget
 from proxy.engine.discovery.landing import Landing
-from proxy.engine.discovery.publications import HINT, ORIGIN_TLS, REJECTED, Document, Endpoint, best_of
+from proxy.engine.discovery.publications import Publications
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import (
     CENTRAL,
@@ -38,11 +34,6 @@ from proxy.http.targets import Target
 from proxy.metering import Meter
 from proxy.ports import Clock
 
-# What an answer lists of each at most.
-_MOST_DOCUMENTS: Final = 100
-_MOST_ENDPOINTS: Final = 200
-_MOST_FINDINGS: Final = 500
-_MOST_FINDINGS_EACH: Final = 20
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
 _PAST_CACHES: Final = Manner(fields=Fields((("Cache-Control", "no-cache"),)))
 # A redirect that leads to no document says nothing of where the document is (OV-10).
@@ -68,21 +59,16 @@ class Call:
     clock: Clock
     places: asyncio.Semaphore
     budget: Budget
+    published: Publications
     uris: set[str] = field(default_factory=set)
     fresh_until: float = math.inf
-    documents: dict[str, Document] = field(default_factory=dict)
     relocations: dict[str, dict[str, object]] = field(default_factory=dict)
     is_cut_short: bool = False
     """Whether the time was over before everything was read."""
     has_failures: bool = False
     """Whether some place could not be asked, so that nobody knows what is there."""
-    _named: set[tuple[str, str]] = field(default_factory=set)
-    _namings: list[Endpoint] = field(default_factory=list)
     _down: set[str] = field(default_factory=set)
     _reads: dict[tuple[str, DocumentClass, Judge | None], asyncio.Future[Reading]] = field(default_factory=dict)
-    _rejected: set[str] = field(default_factory=set)
-    _limits: set[str] = field(default_factory=set)
-    _findings: int = 0
 
     async def read(
         self, step: str, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY
@@ -160,14 +146,8 @@ class Call:
 
     def _exceed(self, detail: str) -> None:
         """The budget ended before everything was read."""
-        self.limit(detail)
+        self.published.limit(detail)
         self.has_failures = True
-
-    def limit(self, detail: str) -> None:
-        """Tell of a limit that was reached, once however often."""
-        if detail not in self._limits:
-            self._limits.add(detail)
-            self.steps.note("limit", self.domain, StepOutcome.SKIPPED, detail)
 
     def _note(self, reading: Reading) -> None:
         self.budget.spend_octets(len(reading.body))
@@ -198,93 +178,6 @@ class Call:
     def expire_at(self, moment: float) -> None:
         """Something that was used is good until then."""
         self.fresh_until = min(self.fresh_until, moment)
-
-    def trust(self, reading: Reading) -> str:
-        """What vouches for what was read and may be used: the domain's own site, or nobody (OV-3)."""
-        vouching = reading.asked if reading.needs_proof else reading.target
-        return ORIGIN_TLS if same_site(vouching.host, self.domain) else HINT
-
-    def add_document(
-        self,
-        reading: Reading,
-        findings: Iterable[Finding] = (),
-        *,
-        trust: str | None = None,
-        document_class: str | None = None,
-    ) -> None:
-        """List what was read, or that it is not there. What was rejected once stays so.
-
-        `trust` is told by where it was read from, unless the caller knows better.
-        """
-        name = document_class or reading.document_class.value
-        url = reading.url
-        if self.is_rejected(url):
-            return
-        if trust == REJECTED:
-            self._rejected.add(url)
-        document = Document(name, url, False, reason=reading.reason)
-        if reading.is_found:
-            document = Document(
-                name,
-                url,
-                True,
-                reading.media_type,
-                None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
-                trust or self.trust(reading),
-                self._within_limits(findings),
-            )
-        elif url in self.documents:
-            return
-        self._list(document)
-
-    def is_rejected(self, url: str) -> bool:
-        """Whether the document at `url` is another one than was promised."""
-        return url in self._rejected
-
-    def add_located(self, target: Target, document_class: str) -> None:
-        """List what a catalog names and discovery does not read."""
-        url = shown(target)
-        if url not in self.documents:
-            self._list(Document(document_class, url, False, reason="not-read"))
-
-    def _list(self, document: Document) -> None:
-        if document.url in self.documents or len(self.documents) < _MOST_DOCUMENTS:
-            self.documents[document.url] = document
-        else:
-            self.limit(f"An answer lists no more than {_MOST_DOCUMENTS} documents.")
-
-    def _within_limits(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        room = min(_MOST_FINDINGS_EACH, _MOST_FINDINGS - self._findings)
-        told = tuple(islice(findings, room))
-        self._findings += len(told)
-        return told
-
-    def add_endpoint(
-        self,
-        protocol: str,
-        url: str,
-        source: str,
-        trust: str,
-        *,
-        place: str = "",
-        proof: dict[str, object] | None = None,
-    ) -> None:
-        """List an endpoint as somebody names it; at one `place`, in the order of preference."""
-        secret = find_secret(url)
-        if secret is not None:
-            detail = f"The endpoint's URL holds a secret ({secret.category})."
-            self.steps.note("endpoint", url, StepOutcome.REFUSED, detail)
-            return
-        if (protocol, url) not in self._named and len(self._named) >= _MOST_ENDPOINTS:
-            self.limit(f"An answer lists no more than {_MOST_ENDPOINTS} endpoints.")
-            return
-        self._named.add((protocol, url))
-        self._namings.append(Endpoint(protocol, url, source, trust, place, proof))
-
-    @property
-    def endpoints(self) -> list[Endpoint]:
-        """The endpoints that were named, but by rejected documents."""
-        return best_of(one for one in self._namings if not self.is_rejected(one.place))
 
 
 def step_end(reading: Reading) -> StepEnd:

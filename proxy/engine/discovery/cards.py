@@ -26,14 +26,15 @@ class Leads:
 def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> None:
     """An A2A card, verified by nothing but its origin."""
     document = read_document(DocumentClass.AGENT_CARD, reading.body)
-    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
-    card = read_card(document.members, reading.target)
-    if isinstance(card, NotADocument):
-        call.add_document(reading, document_class="other")
+    card = document if isinstance(document, NotADocument) else read_card(document.members, reading.target)
+    if isinstance(document, NotADocument) or isinstance(card, NotADocument):
+        call.published.add_document(reading, document_class="other")
         return
-    call.add_document(reading, agent_card_findings(document, card))
+    call.published.add_document(reading, agent_card_findings(document, card))
     for interface in card.interfaces:
-        call.add_endpoint("a2a", interface.url.uri, source, call.trust(reading), place=reading.url)
+        call.published.add_endpoint(
+            "a2a", interface.url.uri, source, call.published.trust(reading), place=reading.url
+        )
     leads.metadata_urls += card.oauth2_metadata_urls
 
 
@@ -42,7 +43,9 @@ def add_server_card(call: Call, leads: Leads, reading: Reading, source: str) -> 
     document = read_document(DocumentClass.MCP_SERVER_CARD, reading.body)
     assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
     card = read_server_card(document.members, reading.target)
-    call.add_document(reading, server_card_findings(document, card))
+    call.published.add_document(reading, server_card_findings(document, card))
     for endpoint in card.endpoints:
-        call.add_endpoint("mcp", endpoint.url.uri, source, call.trust(reading), place=reading.url)
+        call.published.add_endpoint(
+            "mcp", endpoint.url.uri, source, call.published.trust(reading), place=reading.url
+        )
         leads.resources.setdefault(endpoint.identifier, None)

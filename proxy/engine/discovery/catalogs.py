@@ -85,11 +85,11 @@ class Expansion:
             return None
         catalog = parse_catalog(reading.body, reading.target)
         if not isinstance(catalog, Catalog):
-            self._call.add_document(reading, lint_catalog(reading.body, self._call.clock()))
+            self._call.published.add_document(reading, lint_catalog(reading.body, self._call.clock()))
             return None
         # Canonical JSON of much data takes long, so not on the loop.
         of_digests = await asyncio.to_thread(lambda: tuple(digest_findings(catalog)))
-        self._call.add_document(reading, (*catalog_findings(catalog), *of_digests))
+        self._call.published.add_document(reading, (*catalog_findings(catalog), *of_digests))
         return catalog
 
     async def expand(self, catalogs: Iterable[Catalog | None]) -> None:
@@ -177,7 +177,7 @@ class Expansion:
         if all(matches(digest, reading.body) for digest in self._digests.get(reading.asked, ())):
             return True
         finding = Finding("CAT-9", entry.path, "The document is not the one whose digest the catalog has.")
-        self._call.add_document(reading, (finding,), trust=REJECTED)
+        self._call.published.add_document(reading, (finding,), trust=REJECTED)
         return False
 
     async def _read_inline(self, catalog: Catalog, entry: Entry, document_class: DocumentClass) -> None:
@@ -188,7 +188,7 @@ class Expansion:
         reading = replace(place, fragment=entry.path)
         if not await _is_as_digested(catalog, entry):
             finding = Finding("CAT-9", entry.path, "The data is not what its digest is over.")
-            self._call.add_document(reading, (finding,), trust=REJECTED)
+            self._call.published.add_document(reading, (finding,), trust=REJECTED)
         elif isinstance(gate(document_class, None, body), NotADocument):
             detail = "The data is not the kind of document that its type says."
             self._call.steps.note(entry.kind.value, reading.url, StepOutcome.WRONG_KIND, detail)
@@ -214,10 +214,10 @@ class Expansion:
             return
         protocol = _LOCATED.get(entry.kind)
         if protocol is not None:
-            self._call.add_endpoint(protocol, entry.url.uri, "ai-catalog", HINT)
+            self._call.published.add_endpoint(protocol, entry.url.uri, "ai-catalog", HINT)
         elif self._located < _MOST_LOCATED:
             self._located += 1
-            self._call.add_located(entry.url, entry.kind.value)
+            self._call.published.add_located(entry.url, entry.kind.value)
         elif self._located == _MOST_LOCATED:
             self._located += 1
             self._skip(f"More than {_MOST_LOCATED} artifacts of other kinds are listed.")

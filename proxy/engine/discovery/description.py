@@ -64,8 +64,9 @@ class Discovered:
         """What all of it comes to."""
         if self.is_refused:
             return DiscoveryOutcome.REFUSED
-        call = self.call
-        if self.manifest is not None or call.endpoints or any(map(_is_for_agents, call.documents.values())):
+        call, published = self.call, self.call.published
+        is_for_agents = any(map(_is_for_agents, published.documents.values()))
+        if self.manifest is not None or published.endpoints or is_for_agents:
             return DiscoveryOutcome.FOUND
         is_unknown = call.is_cut_short or call.has_failures
         if self.found is None:
@@ -95,8 +96,8 @@ def members(discovered: Discovered) -> dict[str, object]:
         "source": None if manifest is None else _source(discovered),
         "trust": None if manifest is None else _trust(manifest, discovered),
         "dns": discovered.dns.told() if discovered.dns else {"dnssec": "indeterminate", "records": []},
-        "documents": [document.told() for document in sorted(call.documents.values(), key=_place)],
-        "endpoints": [endpoint.told() for endpoint in call.endpoints],
+        "documents": [document.told() for document in sorted(call.published.documents.values(), key=_place)],
+        "endpoints": [endpoint.told() for endpoint in call.published.endpoints],
         "authorization": discovered.authorization.told() if discovered.authorization else None,
         "client": discovered.client.told(),
         "routes": [] if manifest is None else _routes(manifest, discovered.client),

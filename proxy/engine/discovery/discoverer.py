@@ -23,6 +23,7 @@ from proxy.engine.discovery.description import Discovered, members
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.locallink import find_local
 from proxy.engine.discovery.preparation import costing_nothing, prepared
+from proxy.engine.discovery.publications import Publications
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.records import DnsRound, DnsTrust
 from proxy.engine.discovery.results import Prepared, Question, Results
@@ -166,14 +167,16 @@ class Discoverer:
         return _Found(prepared(told, fresh_until), for_others)
 
     def _call(self, domain: str, meter: Meter) -> Call:
+        steps = Steps(self._clock, meter)
         return Call(
             domain=domain,
             reader=self._reader,
-            steps=Steps(self._clock, meter),
+            steps=steps,
             meter=meter,
             clock=self._clock,
             places=asyncio.Semaphore(self._settings.concurrency),
             budget=Budget(domain, meter),
+            published=Publications(domain, steps),
         )
 
     async def _gather_in_time(self, discovered: Discovered, ends_at: float) -> None:

@@ -45,7 +45,7 @@ async def find_local(call: Call, link: LocalLink) -> FoundManifest | None:
             continue
         link.admit(agent.host, agent.addresses)
         target = Target("https", agent.host, agent.port, agent.path, None)
-        call.add_endpoint(agent.proto or "uaix", target.uri, "mdns", _TRUST, place=agent.name)
+        call.published.add_endpoint(agent.proto or "uaix", target.uri, "mdns", _TRUST, place=agent.name)
         found = found or await _manifest(call, target, agent)
     return found
 
@@ -74,10 +74,10 @@ def _step_end(heard: Heard, name: str) -> StepEnd:
 async def _manifest(call: Call, target: Target, agent: LocalAgent) -> FoundManifest | None:
     reading = await call.read("manifest", target, DocumentClass.MANIFEST, Manner(realm=Realm.LOCAL))
     if not reading.is_found:
-        call.add_document(reading)
+        call.published.add_document(reading)
         return None
     manifest = parse_manifest(reading.body, agent.host)
-    call.add_document(reading, lint_manifest(reading.body, call.clock()), trust=_TRUST)
+    call.published.add_document(reading, lint_manifest(reading.body, call.clock()), trust=_TRUST)
     if isinstance(manifest, ManifestRefused) or reading.needs_proof:
         detail = manifest.detail if isinstance(manifest, ManifestRefused) else "Another host serves it."
         call.steps.note("manifest-authority", reading.url, StepOutcome.REFUSED, detail)

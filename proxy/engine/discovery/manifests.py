@@ -77,7 +77,7 @@ def _pointed(call: Call, facts: DnsFacts) -> Target | None:
 async def _read(call: Call, target: Target) -> FoundManifest:
     reading = await call.read(_STEP, target, DocumentClass.MANIFEST, Manner(site=call.domain))
     if not reading.is_found:
-        call.add_document(reading)
+        call.published.add_document(reading)
         return FoundManifest(reading, None)
     spoken_for: set[str] = set()
     if not reading.needs_proof:
@@ -96,7 +96,7 @@ async def _read(call: Call, target: Target) -> FoundManifest:
     if reading.needs_proof:
         call.confirm(reading)
     # A record on another host that may be believed vouches for it as the origin would.
-    call.add_document(reading, findings, trust=ORIGIN_TLS)
+    call.published.add_document(reading, findings, trust=ORIGIN_TLS)
     return FoundManifest(reading, manifest)
 
 
@@ -105,6 +105,6 @@ def _refused(
 ) -> FoundManifest:
     detail = manifest.detail if isinstance(manifest, ManifestRefused) else "Another domain serves it, unproven."
     reason = manifest.reason.value if isinstance(manifest, ManifestRefused) else "cross-domain"
-    call.add_document(reading, [*findings, Finding("U-M4", "/site/url", detail)], trust=HINT)
+    call.published.add_document(reading, [*findings, Finding("U-M4", "/site/url", detail)], trust=HINT)
     call.steps.note("manifest-authority", reading.url, StepOutcome.REFUSED, f"{reason}: {detail}")
     return FoundManifest(replace(reading, outcome=ReadOutcome.REFUSED, reason=reason, detail=detail), None)

@@ -24,14 +24,14 @@ def is_usable(call: Call, reading: Reading) -> bool:
     What is not usable is listed here, as not there or as a hint, unless it was rejected before.
     """
     if not reading.is_found:
-        call.add_document(reading)
+        call.published.add_document(reading)
         return False
-    if call.is_rejected(reading.url):
+    if call.published.is_rejected(reading.url):
         return False
     if reading.needs_proof and not vouches(reading):
         detail = "cross-domain: It lies on another domain, which does not say that it is this one's."
         call.steps.note(reading.document_class.value, reading.url, StepOutcome.REFUSED, detail)
-        call.add_document(reading, trust=HINT)
+        call.published.add_document(reading, trust=HINT)
         return False
     if reading.needs_proof:
         call.confirm(reading)

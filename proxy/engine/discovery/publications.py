@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from proxy.discovery.findings import Finding
-from proxy.http.secrets import masked
+from proxy.discovery.names import same_site
+from proxy.engine.discovery.reading import Reading, shown
+from proxy.engine.discovery.steps import StepOutcome, Steps
+from proxy.http.secrets import find_secret, masked
+from proxy.http.targets import Target
 
 REJECTED: Final = "rejected"
 HINT: Final = "hint"
 ORIGIN_TLS: Final = "origin-tls"
 # What may vouch for an endpoint, the best first.
 _FROM_BEST: Final = (ORIGIN_TLS, "unverified-local", HINT)
+
+# What an answer lists of each at most.
+_MOST_DOCUMENTS: Final = 100
+_MOST_ENDPOINTS: Final = 200
+_MOST_FINDINGS: Final = 500
+_MOST_FINDINGS_EACH: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +96,110 @@ def best_of(named: Iterable[Endpoint]) -> list[Endpoint]:
         known = best.setdefault((one.protocol, one.url), one)
         best[one.protocol, one.url] = replace(known, proof=known.proof or one.proof)
     return list(best.values())
+
+
+class Publications:
+    """The documents and endpoints of one call about `domain`; limits that were reached become steps."""
+
+    def __init__(self, domain: str, steps: Steps) -> None:
+        self._domain = domain
+        self._steps = steps
+        self.documents: dict[str, Document] = {}
+        self._named: set[tuple[str, str]] = set()
+        self._namings: list[Endpoint] = []
+        self._rejected: set[str] = set()
+        self._limits: set[str] = set()
+        self._findings = 0
+
+    def trust(self, reading: Reading) -> str:
+        """What vouches for what was read and may be used: the domain's own site, or nobody (OV-3)."""
+        vouching = reading.asked if reading.needs_proof else reading.target
+        return ORIGIN_TLS if same_site(vouching.host, self._domain) else HINT
+
+    def add_document(
+        self,
+        reading: Reading,
+        findings: Iterable[Finding] = (),
+        *,
+        trust: str | None = None,
+        document_class: str | None = None,
+    ) -> None:
+        """List what was read, or that it is not there. What was rejected once stays so.
+
+        `trust` is told by where it was read from, unless the caller knows better.
+        """
+        name = document_class or reading.document_class.value
+        url = reading.url
+        if self.is_rejected(url):
+            return
+        if trust == REJECTED:
+            self._rejected.add(url)
+        document = Document(name, url, False, reason=reading.reason)
+        if reading.is_found:
+            document = Document(
+                name,
+                url,
+                True,
+                reading.media_type,
+                None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
+                trust or self.trust(reading),
+                self._within_limits(findings),
+            )
+        elif url in self.documents:
+            return
+        self._list(document)
+
+    def is_rejected(self, url: str) -> bool:
+        """Whether the document at `url` is another one than was promised."""
+        return url in self._rejected
+
+    def add_located(self, target: Target, document_class: str) -> None:
+        """List what a catalog names and discovery does not read."""
+        url = shown(target)
+        if url not in self.documents:
+            self._list(Document(document_class, url, False, reason="not-read"))
+
+    def _list(self, document: Document) -> None:
+        if document.url in self.documents or len(self.documents) < _MOST_DOCUMENTS:
+            self.documents[document.url] = document
+        else:
+            self.limit(f"An answer lists no more than {_MOST_DOCUMENTS} documents.")
+
+    def _within_limits(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        room = min(_MOST_FINDINGS_EACH, _MOST_FINDINGS - self._findings)
+        told = tuple(islice(findings, room))
+        self._findings += len(told)
+        return told
+
+    def add_endpoint(
+        self,
+        protocol: str,
+        url: str,
+        source: str,
+        trust: str,
+        *,
+        place: str = "",
+        proof: dict[str, object] | None = None,
+    ) -> None:
+        """List an endpoint as somebody names it; at one `place`, in the order of preference."""
+        secret = find_secret(url)
+        if secret is not None:
+            detail = f"The endpoint's URL holds a secret ({secret.category})."
+            self._steps.note("endpoint", url, StepOutcome.REFUSED, detail)
+            return
+        if (protocol, url) not in self._named and len(self._named) >= _MOST_ENDPOINTS:
+            self.limit(f"An answer lists no more than {_MOST_ENDPOINTS} endpoints.")
+            return
+        self._named.add((protocol, url))
+        self._namings.append(Endpoint(protocol, url, source, trust, place, proof))
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """The endpoints that were named, but by rejected documents."""
+        return best_of(one for one in self._namings if not self.is_rejected(one.place))
+
+    def limit(self, detail: str) -> None:
+        """Tell of a limit that was reached, once however often."""
+        if detail not in self._limits:
+            self._limits.add(detail)
+            self._steps.note("limit", self._domain, StepOutcome.SKIPPED, detail)

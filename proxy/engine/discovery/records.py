@@ -120,7 +120,7 @@ class DnsRound:
 
     async def _ask(self, call: Call, step: str, name: str, record_type: str) -> DnsAnswer:
         if not call.budget.spend_question():
-            call.limit(f"One discovery asks no more than {MOST_QUESTIONS} questions of DNS.")
+            call.published.limit(f"One discovery asks no more than {MOST_QUESTIONS} questions of DNS.")
             return replace(_unanswered(call), name=name, type=record_type, owner=name)
         answer = await call.steps.take(step, name, lambda: self._dns.resolve(name, record_type), _step_end)
         call.expire_at(min(answer.expires, call.clock() + _LONGEST_SECONDS))

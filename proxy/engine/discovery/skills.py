@@ -34,7 +34,7 @@ async def find_skills(call: Call, place: Target) -> bool:
     if len(skills) < len(index.skills):
         detail = f"Only the first {_MOST_ARTIFACTS} artifacts are looked at."
         call.steps.note(_ARTIFACT, reading.url, StepOutcome.SKIPPED, detail)
-    trust = call.trust(reading)
+    trust = call.published.trust(reading)
     agree = await asyncio.gather(*(_artifact(call, skill, trust) for skill in skills))
     differing = [skill for skill, agrees in zip(skills, agree, strict=True) if not agrees]
     if differing:
@@ -45,12 +45,12 @@ async def find_skills(call: Call, place: Target) -> bool:
 def _listed(call: Call, reading: Reading) -> SkillsIndex | None:
     """List an index, and what it holds where its schema is known."""
     if not reading.is_found:
-        call.add_document(reading)
+        call.published.add_document(reading)
         return None
     document = read_document(DocumentClass.AGENT_SKILLS, reading.body)
     assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
     index = read_skills(document.members, reading.target)
-    call.add_document(reading, skills_findings(document, index))
+    call.published.add_document(reading, skills_findings(document, index))
     return index if isinstance(index, SkillsIndex) else None
 
 
@@ -64,12 +64,12 @@ def _add(call: Call, skill: Skill, reading: Reading, trust: str) -> bool:
     One that is, the index vouches for, wherever it lies; `trust` is the index's.
     """
     if not reading.is_found:
-        call.add_document(reading, document_class=_ARTIFACT)
+        call.published.add_document(reading, document_class=_ARTIFACT)
     elif skill.digest is None:
         finding = Finding("SK-4", skill.path, "Without a digest the artifact cannot be verified.", is_warning=True)
-        call.add_document(reading, (finding,), document_class=_ARTIFACT)
+        call.published.add_document(reading, (finding,), document_class=_ARTIFACT)
     elif matches(skill.digest, reading.body):
-        call.add_document(reading, trust=trust, document_class=_ARTIFACT)
+        call.published.add_document(reading, trust=trust, document_class=_ARTIFACT)
     else:
         return False
     return True
@@ -88,4 +88,4 @@ async def _artifact_again(call: Call, skill: Skill, trust: str) -> None:
     if not _add(call, skill, reading, trust):
         detail = "The artifact at the URL is not the one whose digest the index has."
         finding = Finding("SK-4", f"{skill.path}/digest", detail)
-        call.add_document(reading, (finding,), trust=REJECTED, document_class=_ARTIFACT)
+        call.published.add_document(reading, (finding,), trust=REJECTED, document_class=_ARTIFACT)

@@ -125,27 +125,27 @@ class Sources:
     def _lead_further(self, links: Links) -> None:
         """What a manifest names for clients that do more than read (U-D4); one of an unknown schema, to nobody."""
         if links.openapi is not None:
-            self._call.add_endpoint("openapi", links.openapi.uri, "manifest", "origin-tls")
+            self._call.published.add_endpoint("openapi", links.openapi.uri, "manifest", "origin-tls")
         if links.auth_metadata is not None:
             self._leads.metadata_urls.append(links.auth_metadata.uri)
 
     async def _robots(self, target: Target) -> Robots | None:
         reading = await self._call.read("robots", target, DocumentClass.ROBOTS)
         if not reading.is_found:
-            self._call.add_document(reading)
+            self._call.published.add_document(reading)
             return None
         robots = parse_robots(reading.body)
-        self._call.add_document(reading, robots.findings)
+        self._call.published.add_document(reading, robots.findings)
         self._discovered.static["robots"] = reading.url
         return robots if self._is_own(reading) else None
 
     async def _llms(self, target: Target) -> None:
         reading = await self._call.read("llms", target, DocumentClass.LLMS)
         if not reading.is_found:
-            self._call.add_document(reading)
+            self._call.published.add_document(reading)
             return
         guide = parse_llms(reading.body, reading.target)
-        self._call.add_document(reading, () if isinstance(guide, NotADocument) else guide.findings)
+        self._call.published.add_document(reading, () if isinstance(guide, NotADocument) else guide.findings)
         self._discovered.static["llms"] = reading.url
 
     async def _agent_card(self) -> bool:
@@ -162,7 +162,7 @@ class Sources:
             return False
         if sniff_agent_json(parse_json(old.body)) is AgentJsonKind.DNS_AID:
             finding = Finding("DA-11", "", "agent.json holds DNS-AID metadata and no card.", is_warning=True)
-            self._call.add_document(old, (finding,), document_class="other")
+            self._call.published.add_document(old, (finding,), document_class="other")
             return False
         add_agent_card(self._call, self._leads, old, "agent-card")
         return True
@@ -191,7 +191,7 @@ class Sources:
         for link in links:
             if link.rel == "service-desc" and link.target is not None:
                 protocol = description_protocol(link.type)
-                self._call.add_endpoint(protocol, link.target.uri, "link", "origin-tls")
+                self._call.published.add_endpoint(protocol, link.target.uri, "link", "origin-tls")
         return read
 
     async def _rest(self) -> None:
@@ -245,7 +245,7 @@ class Sources:
 
     def _found_markdown(self, reading: Reading) -> None:
         self._discovered.static["markdown"] = reading.url
-        self._call.add_document(reading)
+        self._call.published.add_document(reading)
 
 
 async def _each(jobs: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:

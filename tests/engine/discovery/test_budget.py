@@ -177,7 +177,7 @@ class TestListed:
     @pytest.mark.parametrize(("limit", "told"), [("_MOST_FINDINGS_EACH", 2), ("_MOST_FINDINGS", 2), (None, 4)])
     async def test_findings(self, monkeypatch: pytest.MonkeyPatch, limit: str | None, told: int) -> None:
         if limit is not None:
-            monkeypatch.setattr(f"proxy.engine.discovery.call.{limit}", 2)
+            monkeypatch.setattr(f"proxy.engine.discovery.publications.{limit}", 2)
         n = neighbourhood()
         n.publish(CARD_AT, {**agent_card(), "skills": [{"id": 7} for _ in range(500)]})
         assert len((await n.discover()).document(CARD_AT)["lint"]) == told
