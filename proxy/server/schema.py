@@ -184,17 +184,19 @@ _PROBLEM: Final[Schema] = {
 }
 _REFUSALS: Final = {
     "400": "The name is no domain.",
-    "403": "Egress policy lets nothing of the domain be asked.",
-    "404": "The domain publishes nothing for agents.",
+    "403": "The domain may not be asked, or DNSSEC is required and it is not signed.",
+    "404": "The domain publishes nothing for agents, or nothing that a client of this level can use.",
     "410": "The domain has withdrawn what it published.",
-    "503": "The domain cannot be reached; `steps` tells what was tried.",
+    "503": "The domain cannot be reached; `steps` tells what was tried. Or too many are being discovered.",
 }
 
 
 def openapi() -> dict[str, object]:
     """The description of the proxy's own API."""
     parameters = [
-        _parameter("domain", "path", "The domain, such as example.com; internationalised names in A-labels."),
+        _parameter(
+            "domain", "path", "The domain, such as example.com; internationalised names in A-labels or in UTF-8."
+        ),
         _parameter("level", "query", "What the client claims to be capable of: L0 to L7."),
         _parameter("ladder", "query", "The ladder of the level: exec (the default), surface, profile, autonomy."),
     ]

@@ -411,3 +411,11 @@ async def test_an_answer_within_the_deadline_whatever_hangs(internet: Internet) 
     told = json.loads(reply.body)
     assert {step["outcome"] for step in told["steps"]} == {"failed"}
     assert any("discovery.deadline" in step["detail"] for step in told["steps"])
+
+
+async def test_too_many_at_once_are_told_so(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.engine.discovery.discoverer._MOST_UNDER_WAY", 0)
+    async with internet.proxy() as proxy:
+        reply = await discover(proxy, HOST)
+    assert (reply.status, reply.get("content-type")) == (503, "application/problem+json")
+    assert json.loads(reply.body)["type"] == "urn:discovery-proxy:problem:overloaded"
