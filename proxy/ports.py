@@ -193,6 +193,11 @@ class Generations(Protocol):
         """The newest mark of each scope."""
         ...
 
+    @property
+    def latest_of_tags(self) -> int:
+        """The generation of the newest mark of any tag; 0 without one."""
+        ...
+
     def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
         """Begin a new generation and mark `scopes` with it; durable when this returns. Raises StoreUnavailable."""
         ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from proxy.caching.stored import StoredResponse
 from proxy.http.targets import parse_target
@@ -96,17 +97,31 @@ def standing(stored: StoredResponse, marks: Mapping[str, Mark]) -> Standing:
     return Valid() if stale_since is None else MarkedStale(stale_since)
 
 
-def is_touched(marks: Mapping[str, Mark], generation: int, uris: Iterable[str]) -> bool:
+class Purges(Protocol):
+    """The marks, and the generation of the newest that is of a tag."""
+
+    @property
+    def marks(self) -> Mapping[str, Mark]: ...
+
+    @property
+    def latest_of_tags(self) -> int: ...
+
+
+def is_touched(purges: Purges, generation: int, uris: Iterable[str]) -> bool:
     """Whether a purge after `generation`, hard or soft, concerns one of `uris`.
 
     Of purges by tag it is not known here what they concern: each concerns everything.
     """
-    newer = {scope.removeprefix(softly("")) for scope, mark in marks.items() if mark.generation > generation}
-    if not newer:
-        return False
-    if EVERYTHING in newer or any(scope.startswith(tag_scope("")) for scope in newer):
+    if purges.latest_of_tags > generation:
         return True
-    return any(not newer.isdisjoint(scopes(uri, ())) for uri in uris)
+    concerned = {scope for uri in uris for scope in scopes(uri, ())} | {EVERYTHING}
+    marks = (purges.marks.get(name) for scope in concerned for name in (scope, softly(scope)))
+    return any(mark is not None and mark.generation > generation for mark in marks)
+
+
+def is_of_tag(name: str) -> bool:
+    """Whether a mark's name is that of a tag, purged hard or softly."""
+    return name.removeprefix(softly("")).startswith(tag_scope(""))
 
 
 def _reaches(mark: Mark | None, stored: StoredResponse) -> bool:

@@ -15,7 +15,8 @@ from typing import Final
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.names import same_site
-from proxy.discovery.urls import UrlRefused, admit
+from proxy.discovery.notes import admit_bounded
+from proxy.discovery.urls import UrlRefused
 from proxy.http.targets import Target
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -116,7 +117,7 @@ def next_hop(
     if not location:
         return NotFollowed(RedirectReason.NO_LOCATION, "The redirect says nowhere to go.")
     try:
-        target = admit(location, current)
+        target = admit_bounded(location, current)
     except UrlRefused as refused:
         return NotFollowed(refused.reason, refused.detail)
     if any(target == seen for seen in (asked, *(hop.target for hop in hops))):

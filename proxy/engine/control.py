@@ -137,7 +137,8 @@ class Control:
     def _refresh(self, target: Target, stored: StoredResponse | None) -> bool:
         names = () if stored is None else zip(stored.vary, stored.selecting, strict=True)
         fields = Fields((name, value) for name, value in names if value is not None)
-        request = Request("GET", target, fields)
+        document_class = None if stored is None else stored.document_class
+        request = Request("GET", target, fields, document_class=document_class)
         key = flight_key(request, () if stored is None else (stored,))
         return self._refresher.start(request, stored, key)
 

@@ -74,6 +74,7 @@ _TELLABLE: Final = re.compile(r"[A-Za-z0-9_.\[\]-]{1,64}")
 _AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*)")
 _NESTED_USERINFO: Final = re.compile(r"""://[^][/?#%&;,+"'<>\s:@]*:[^][/?#%&;,+"'<>\s@]+@""")
 _URL: Final = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]{0,31}://[^\s"<>]*""")
+_HOST: Final = re.compile(r"(?:[^:@\[\]]+|\[[0-9A-Fa-f:.]*\])(?::[0-9]*)?")
 _PATH: Final = re.compile(r"[/?#]")
 _PAIRS: Final = re.compile(r"[&;?#]")
 
@@ -129,8 +130,9 @@ def _origin_of(match: re.Match[str]) -> str:
     if find_secret(url) is None:
         return url
     scheme, _, rest = url.partition("://")
-    origin = f"{scheme}://{_PATH.split(rest, maxsplit=1)[0].rpartition('@')[2]}/"
-    return origin if find_secret(origin) is None else f"{scheme}:"
+    authority = _PATH.split(rest, maxsplit=1)[0].rpartition("@")[2]
+    origin = f"{scheme}://{authority}/"
+    return origin if _HOST.fullmatch(authority) and find_secret(origin) is None else f"{scheme}:"
 
 
 def find_private_text(url: str) -> str | None:

@@ -187,16 +187,14 @@ _REFUSALS: Final = {
     "403": "The domain may not be asked, or DNSSEC is required and it is not signed.",
     "404": "The domain publishes nothing for agents, or nothing that a client of this level can use.",
     "410": "The domain has withdrawn what it published.",
-    "503": "The domain cannot be reached; `steps` tells what was tried. Or too many are being discovered.",
+    "503": "The domain cannot be reached; `steps` tells what was tried, or nothing: too many are discovered.",
 }
 
 
 def openapi() -> dict[str, object]:
     """The description of the proxy's own API."""
     parameters = [
-        _parameter(
-            "domain", "path", "The domain, such as example.com; internationalised names in A-labels or in UTF-8."
-        ),
+        _parameter("domain", "path", "The domain, such as example.com; A-labels or UTF-8."),
         _parameter("level", "query", "What the client claims to be capable of: L0 to L7."),
         _parameter("ladder", "query", "The ladder of the level: exec (the default), surface, profile, autonomy."),
     ]

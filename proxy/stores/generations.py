@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from types import MappingProxyType
 
-from proxy.caching.generations import EVERYTHING, Mark, softly
+from proxy.caching.generations import EVERYTHING, Mark, is_of_tag, softly
 from proxy.caching.stored import MAX_KEEP
 from proxy.ports import StoreUnavailable
 from proxy.stores.files import open_read_only, set_aside
@@ -35,6 +35,7 @@ class MemoryGenerations:
     def __init__(self) -> None:
         self._latest = 0
         self._marks: dict[str, Mark] = {}
+        self._latest_of_tags = 0
 
     @property
     def latest(self) -> int:
@@ -45,6 +46,11 @@ class MemoryGenerations:
     def marks(self) -> Mapping[str, Mark]:
         """The newest mark of each scope."""
         return MappingProxyType(self._marks)
+
+    @property
+    def latest_of_tags(self) -> int:
+        """The generation of the newest mark of any tag; 0 without one."""
+        return self._latest_of_tags
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -70,6 +76,8 @@ class MemoryGenerations:
         for name, mark in marks:
             self._marks[name] = _newer(self._marks.get(name), mark)
             self._latest = max(self._latest, mark.generation)
+            if is_of_tag(name):
+                self._latest_of_tags = max(self._latest_of_tags, mark.generation)
 
 
 def _names(scopes: Iterable[str], *, soft: bool) -> tuple[str, ...]:
@@ -117,6 +125,11 @@ class SqliteGenerations:
     def marks(self) -> Mapping[str, Mark]:
         """The newest mark of each scope."""
         return self._memory.marks
+
+    @property
+    def latest_of_tags(self) -> int:
+        """The generation of the newest mark of any tag; 0 without one."""
+        return self._memory.latest_of_tags
 
     def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:
         """Begin a new generation, durable at return. Raises StoreUnavailable when this process alone knows it."""

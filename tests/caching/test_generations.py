@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from proxy.caching.generations import (
@@ -19,6 +21,7 @@ from proxy.caching.generations import (
     tag_scope,
     uri_scope,
 )
+from proxy.stores.generations import MemoryGenerations
 from tests.caching.samples import NOW, request, stored
 
 URI = "https://example.com:8443/a?b"
@@ -97,6 +100,16 @@ TOUCHES: dict[str, tuple[str, bool]] = {
 @pytest.mark.parametrize(("scope", "touched"), TOUCHES.values(), ids=TOUCHES)
 def test_is_touched(scope: str, touched: bool, soft: bool) -> None:
     uris = ["https://a.example/x", "https://b.example/y"]
-    name = softly(scope) if soft else scope
-    assert is_touched({name: made(6)}, 5, uris) is touched
-    assert not is_touched({name: made(5)}, 5, uris)
+    purges = MemoryGenerations()
+    purges.mark((scope,), NOW, soft=soft)
+    assert is_touched(purges, purges.latest - 1, uris) is touched
+    assert not is_touched(purges, purges.latest, uris)
+
+
+def test_is_touched_does_not_go_through_all_marks() -> None:
+    purges = MemoryGenerations()
+    purges.mark(tuple(uri_scope(f"https://c.example/{number}") for number in range(90_000)), NOW, soft=False)
+    started = time.perf_counter()
+    for _ in range(1000):
+        assert not is_touched(purges, 0, ["https://a.example/x"])
+    assert time.perf_counter() - started < 1

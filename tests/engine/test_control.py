@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from proxy.engine.control import ByHost, ByTag, ByUri, Everything, Scope, scope_name
 from proxy.engine.outcome import Served
 from proxy.http.targets import MalformedTarget
-from tests.engine.samples import CARD, CARD_PATH, WINDOWS
-from tests.simulators.engine import SITE, Simulation, engine
+from tests.engine.samples import CARD, CARD_PATH, HTML, WINDOWS
+from tests.simulators.engine import SITE, Simulation, engine, received, request
 
 PAGES = {
     f"{SITE}/a": "red blue",
@@ -231,3 +232,14 @@ async def test_explain_tells_of_flights_and_back_off() -> None:
     await client
     with pytest.raises(MalformedTarget):
         await e.control.explain("nonsense")
+
+
+async def test_a_refresh_holds_a_document_to_what_it_was_stored_as() -> None:
+    e = engine()
+    e.origin.respond("/card", max_age=60, body=CARD)
+    asked = replace(request("/card"), document_class="agent-card")
+    await received(await e.gateway.handle(asked))
+    e.origin.respond("/card", body=HTML, content_type="text/html")
+    await e.control.refresh_uri(f"{SITE}/card")
+    await e.refreshed()
+    assert [stored.body for stored in e.store.peek(f"{SITE}/card")] == [CARD]

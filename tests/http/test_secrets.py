@@ -219,7 +219,9 @@ def test_any_text_is_judged(url: str) -> None:
         ("https://example.com#access_token=abc", "https://example.com/"),
         ("https://example.com/a'?token=abc", "https://example.com/"),
         ("At https://a.example/x?sig=1 and https://b.example/y.", "At https://a.example/ and https://b.example/y."),
-        ("https://u:p@/x", "https:///"),
+        ("https://u:p@/x", "https:"),
+        ("https://u:p/w@h.example/x?sig=1", "https:"),
+        ("https://[2001:db8::1]:8443/x?sig=1", "https://[2001:db8::1]:8443/"),
     ],
 )
 def test_masked(text: str, shown: str) -> None:

@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from proxy.discovery.urls import UrlRefused, admit
+from proxy.http.secrets import find_secret
 
 LONGEST_IDENTIFIER: Final = 2048
 
@@ -186,5 +187,7 @@ def _only(by_slash: bool) -> str:
 
 
 def _shown(text: str) -> str:
-    """The raw text, cut, with everything escaped that is not plain ASCII."""
+    """The raw text, cut, with everything escaped that is not plain ASCII; not where it holds a secret."""
+    if find_secret(text) is not None:
+        return "an identifier that holds a secret"
     return json.dumps(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

@@ -70,7 +70,7 @@ def add_linkset(call: Call, reading: Reading) -> Linkset:
         if link.rel == "service-desc" and link.target is not None:
             trust = HINT if link.is_claim else call.published.trust(reading)
             call.published.add_endpoint(
-                description_protocol(link.type), link.target.uri, _STEP, trust, place=reading.url
+                description_protocol(link.type), link.target.uri, _STEP, trust, place=reading.place
             )
     return linkset
 

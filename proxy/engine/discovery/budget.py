@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from proxy.discovery.names import registrable_domain
+from proxy.discovery.names import LOCAL_SUFFIX, registrable_domain
 from proxy.metering import Meter
 
 MOST_REQUESTS: Final = 128
@@ -21,7 +21,7 @@ class Budget:
     """The requests, octets and questions that are left to a call about `domain`; `meter` counts what arrives."""
 
     def __init__(self, domain: str, meter: Meter) -> None:
-        self._own = registrable_domain(domain)
+        self._own = registrable_domain(domain if "." in domain else domain + LOCAL_SUFFIX)
         self._meter = meter
         self._requests: Counter[str] = Counter()
         self._octets = 0

@@ -35,7 +35,7 @@ from proxy.metering import Meter
 from proxy.ports import Clock
 
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
-_PAST_CACHES: Final = Manner(fields=Fields((("Cache-Control", "no-cache"),)))
+_PAST_CACHES: Final = Fields((("Cache-Control", "no-cache"),))
 # A redirect that leads to no document says nothing of where the document is (OV-10).
 _MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
 
@@ -109,7 +109,7 @@ class Call:
         """The same for what nobody else in the call asks for: it is not held longer than the caller does."""
         refusal = self.refusal(target)
         if refusal is not None:
-            self._refuse(step, target, refusal)
+            self.refuse(step, target, refusal)
             refused = Reading(target, target, document_class, ReadOutcome.REFUSED, fresh_until=math.inf)
             return replace(refused, reason=refusal.reason, detail=refusal.detail)
         async with self.places:
@@ -121,9 +121,11 @@ class Call:
         self._note(reading)
         return reading
 
-    async def read_again(self, step: str, target: Target, document_class: DocumentClass) -> Reading:
+    async def read_again(
+        self, step: str, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY
+    ) -> Reading:
         """The same past every cache."""
-        return await self.read_once(step, target, document_class, _PAST_CACHES)
+        return await self.read_once(step, target, document_class, replace(manner, fields=_PAST_CACHES))
 
     def refusal(self, target: Target) -> Refused | None:
         """Why a target is not even asked for; None when it may be, and is then set against the budget."""
@@ -138,7 +140,8 @@ class Call:
         detail = self.budget.spend(target.host)
         return None if detail is None else Refused(OVER_BUDGET, detail)
 
-    def _refuse(self, step: str, target: Target, refusal: Refused) -> None:
+    def refuse(self, step: str, target: Target, refusal: Refused) -> None:
+        """Tell why a target was not asked for."""
         if refusal.reason == OVER_BUDGET:
             self._exceed(refusal.detail)
         else:
@@ -172,8 +175,8 @@ class Call:
         for hop in moves(reading.hops):
             is_settled = is_confirmed or (is_there and same_site(hop.source.host, hop.target.host))
             state = "observed" if is_settled else "pending"
-            source, target = shown(hop.source), shown(hop.target)
-            self.relocations[source] = {"url": source, "target": target, "status": hop.status, "state": state}
+            told = {"url": shown(hop.source), "target": shown(hop.target), "status": hop.status, "state": state}
+            self.relocations[hop.source.uri] = told
 
     def expire_at(self, moment: float) -> None:
         """Something that was used is good until then."""

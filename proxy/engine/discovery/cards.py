@@ -33,7 +33,7 @@ def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> N
     call.published.add_document(reading, agent_card_findings(document, card))
     for interface in card.interfaces:
         call.published.add_endpoint(
-            "a2a", interface.url.uri, source, call.published.trust(reading), place=reading.url
+            "a2a", interface.url.uri, source, call.published.trust(reading), place=reading.place
         )
     leads.metadata_urls += card.oauth2_metadata_urls
 
@@ -46,6 +46,6 @@ def add_server_card(call: Call, leads: Leads, reading: Reading, source: str) -> 
     call.published.add_document(reading, server_card_findings(document, card))
     for endpoint in card.endpoints:
         call.published.add_endpoint(
-            "mcp", endpoint.url.uri, source, call.published.trust(reading), place=reading.url
+            "mcp", endpoint.url.uri, source, call.published.trust(reading), place=reading.place
         )
         leads.resources.setdefault(endpoint.identifier, None)

@@ -80,7 +80,7 @@ class Expansion:
         reading = await self._call.read(step, target, DocumentClass.AI_CATALOG, manner)
         if not is_usable(self._call, reading):
             return None
-        self._visited.add(reading.url)
+        self._visited.add(reading.place)
         if entry is not None and not self._is_as_listed(entry, reading):
             return None
         catalog = parse_catalog(reading.body, reading.target)

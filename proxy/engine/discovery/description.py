@@ -65,8 +65,8 @@ class Discovered:
         if self.is_refused:
             return DiscoveryOutcome.REFUSED
         call, published = self.call, self.call.published
-        is_for_agents = any(map(_is_for_agents, published.documents.values()))
-        if self.manifest is not None or published.endpoints or is_for_agents:
+        is_for_agents = any(map(_is_for_agents, published.documents()))
+        if self.manifest is not None or published.endpoints() or is_for_agents:
             return DiscoveryOutcome.FOUND
         is_unknown = call.is_cut_short or call.has_failures
         if self.found is None:
@@ -96,8 +96,8 @@ def members(discovered: Discovered) -> dict[str, object]:
         "source": None if manifest is None else _source(discovered),
         "trust": None if manifest is None else _trust(manifest, discovered),
         "dns": discovered.dns.told() if discovered.dns else {"dnssec": "indeterminate", "records": []},
-        "documents": [document.told() for document in sorted(call.published.documents.values(), key=_place)],
-        "endpoints": [endpoint.told() for endpoint in call.published.endpoints],
+        "documents": [document.told() for document in call.published.documents()],
+        "endpoints": [endpoint.told() for endpoint in call.published.endpoints()],
         "authorization": discovered.authorization.told() if discovered.authorization else None,
         "client": discovered.client.told(),
         "routes": [] if manifest is None else _routes(manifest, discovered.client),
@@ -108,14 +108,6 @@ def members(discovered: Discovered) -> dict[str, object]:
         "overhead": overhead(call.meter, call.domain),
         "steps": call.steps.told(),
     }
-
-
-def _place(document: Document) -> tuple[int, str]:
-    """What was found first, then by class, in the order of the classes, then by URL."""
-    classes = tuple(DocumentClass)
-    known = document.document_class in classes
-    place = classes.index(DocumentClass(document.document_class)) if known else len(classes)
-    return place if document.found else place + len(classes) + 1, document.url
 
 
 def _manifest(discovered: Discovered, manifest: Manifest) -> dict[str, object]:

@@ -41,8 +41,10 @@ _DNS_SECONDS: Final = 2.0
 # Discoveries that go on at once, and those that may be under way with the ones that wait.
 _MOST_AT_ONCE: Final = 64
 _MOST_UNDER_WAY: Final = 512
+# Purges may come one after another; what the last run read is told, and not kept.
+_MOST_RUNS: Final = 3
 _OVERLOADED: Final = Problem(
-    Slug.OVERLOADED, "Too many domains are being discovered at once. Ask again in a few seconds."
+    Slug.OVERLOADED, "Too many domains are being discovered at once. Ask again in a few seconds.", {"steps": []}
 )
 
 
@@ -151,14 +153,15 @@ class Discoverer:
 
     async def _find_out(self, question: Question, meter: Meter, ends_at: float) -> _Found:
         """Find out, and again where a purge came between: nothing that it concerns is told any more."""
-        while True:
+        budget = Budget(question.domain, meter)
+        for _ in range(_MOST_RUNS):
             generation = self._generations.latest
-            call = self._call(question.domain, meter)
+            call = self._call(question.domain, meter, budget)
             discovered = Discovered(call, client_of(question.level, question.ladder))
             await self._gather_in_time(discovered, ends_at)
             uris = frozenset((at(question.domain).uri, *call.uris))
             is_late = asyncio.get_running_loop().time() >= ends_at
-            if is_late or not is_touched(self._generations.marks, generation, uris):
+            if is_late or not is_touched(self._generations, generation, uris):
                 break
         told = members(discovered)
         now, fresh_until = self._clock(), call.fresh_until
@@ -166,7 +169,7 @@ class Discoverer:
         self._results.put(question, for_others, uris, generation)
         return _Found(prepared(told, fresh_until), for_others)
 
-    def _call(self, domain: str, meter: Meter) -> Call:
+    def _call(self, domain: str, meter: Meter, budget: Budget) -> Call:
         steps = Steps(self._clock, meter)
         return Call(
             domain=domain,
@@ -175,7 +178,7 @@ class Discoverer:
             meter=meter,
             clock=self._clock,
             places=asyncio.Semaphore(self._settings.concurrency),
-            budget=Budget(domain, meter),
+            budget=budget,
             published=Publications(domain, steps),
         )
 

@@ -22,7 +22,8 @@ from proxy.ports import Clock, Generations
 
 # DISCOVERY_FORMATS §11, "pages"; and the field alone, without links, is a negative answer.
 _SILENT_SECONDS: Final = 3600.0
-_MOST: Final = 4096
+_ROOM: Final = 16 * 2**20
+_SIZE: Final = 1024
 _MANNER: Final = Manner(method="HEAD", accept="text/markdown, text/html;q=0.9, */*;q=0.1")
 # All that a page is asked for by, and validated by.
 _OF_USE: Final = frozenset({"link", "etag", "last-modified"})
@@ -37,7 +38,7 @@ class Landing:
         self._generations = generations
         self._clock = clock
         self._negative_ttl = negative_ttl
-        self._kept: Memory[str, Reading] = Memory(generations, _MOST)
+        self._kept: Memory[str, Reading] = Memory(generations, _ROOM)
 
     async def head(self, target: Target, *, stored_only: bool, admit: Admit | None = None) -> Reading:
         """The fields of the page at `target` that are of use; `stored_only` and `admit` as in `Manner`."""
@@ -57,8 +58,9 @@ class Landing:
         else:
             return reading
         reading = replace(reading, fields=reading.fields.where(lambda name, _: name.lower() in _OF_USE))
-        if sum(len(value) for _, value in reading.fields) <= _LONGEST_FIELDS:
-            self._kept.put(target.uri, reading, reading.uris, generation)
+        octets = sum(len(value) for _, value in reading.fields)
+        if octets <= _LONGEST_FIELDS:
+            self._kept.put(target.uri, reading, reading.uris, generation, _SIZE + octets)
         return reading
 
     def _timed(self, reading: Reading, fields: Fields) -> Reading:

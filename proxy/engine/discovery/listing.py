@@ -22,11 +22,20 @@ def _record(
         "name": answer.name,
         "type": answer.type,
         "kind": kind,
-        "value": {name: masked(said) if isinstance(said, str) else said for name, said in value.items()},
+        "value": _masked(value),
         "ttl": answer.ttl,
         "accepted": accepted,
-        "reason": reason,
+        "reason": _masked(reason),
     }
+
+
+def _masked(said: object) -> object:
+    """What a record says, as it may be shown."""
+    if isinstance(said, Mapping):
+        return {name: _masked(value) for name, value in said.items()}
+    if isinstance(said, list):
+        return [_masked(value) for value in said]
+    return masked(said) if isinstance(said, str) else said
 
 
 def listing_order(record: Mapping[str, object]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class _Kept(Generic[Value]):
 
 
 class Memory(Generic[Key, Value]):
-    """Values by key, of no more than `room` in all; the one that was longest not asked for goes first."""
+    """Values by key, of no more than `room` octets in all; the one that was longest not asked for goes first."""
 
     def __init__(self, generations: Generations, room: int) -> None:
         self._generations = generations
@@ -40,16 +40,17 @@ class Memory(Generic[Key, Value]):
             return None
         latest = self._generations.latest
         if kept.generation != latest:
-            if is_touched(self._generations.marks, kept.generation, kept.uris):
+            if is_touched(self._generations, kept.generation, kept.uris):
                 self.drop(key)
                 return None
             kept.generation = latest
         self._kept.move_to_end(key)
         return kept.value
 
-    def put(self, key: Key, value: Value, uris: frozenset[str], generation: int, size: int = 1) -> None:
-        """Keep what was made of `uris`, read since `generation` began; `size` is the room it takes."""
+    def put(self, key: Key, value: Value, uris: frozenset[str], generation: int, size: int) -> None:
+        """Keep what was made of `uris`, read since `generation` began; `size` is the room it takes without them."""
         self.drop(key)
+        size += sum(map(len, uris))
         self._kept[key] = _Kept(value, uris, generation, size)
         self._taken += size
         while self._taken > self._room:

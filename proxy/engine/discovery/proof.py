@@ -22,7 +22,6 @@ from proxy.discovery.records.pka import (
     verify,
 )
 from proxy.engine.discovery.call import Call
-from proxy.engine.discovery.reading import shown
 from proxy.engine.discovery.steps import StepEnd, StepOutcome
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request, ResponseHead
@@ -71,7 +70,7 @@ async def prove(call: Call, record: AidRecord, origin: Origin, agent: str) -> Pr
         return Proof(no_proof(PkaReason.LEGACY_KEY), call.clock())
     refusal = call.refusal(record.target)
     if refusal is not None:
-        call.steps.note("aid-pka", shown(record.target), StepOutcome.SKIPPED, refusal.detail)
+        call.refuse("aid-pka", record.target, refusal)
         return Proof(no_proof(PkaReason.UNAVAILABLE), call.clock())
     asked = PkaRequest(record.key, secrets.token_bytes(_NONCE_OCTETS), record.target, call.domain)
     return await call.steps.take("aid-pka", record.uri, lambda: _proved(call, asked, origin, agent), _step_end)

@@ -26,7 +26,7 @@ def is_usable(call: Call, reading: Reading) -> bool:
     if not reading.is_found:
         call.published.add_document(reading)
         return False
-    if call.published.is_rejected(reading.url):
+    if call.published.is_rejected(reading.place):
         return False
     if reading.needs_proof and not vouches(reading):
         detail = "cross-domain: It lies on another domain, which does not say that it is this one's."

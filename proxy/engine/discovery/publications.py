@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.names import same_site
 from proxy.engine.discovery.reading import Reading, shown
@@ -20,10 +22,12 @@ HINT: Final = "hint"
 ORIGIN_TLS: Final = "origin-tls"
 # What may vouch for an endpoint, the best first.
 _FROM_BEST: Final = (ORIGIN_TLS, "unverified-local", HINT)
+_CLASSES: Final = tuple(document_class.value for document_class in DocumentClass)
 
 # What an answer lists of each at most.
 _MOST_DOCUMENTS: Final = 100
 _MOST_ENDPOINTS: Final = 200
+_MOST_NAMED: Final = 5_000
 _MOST_FINDINGS: Final = 500
 _MOST_FINDINGS_EACH: Final = 20
 
@@ -40,6 +44,12 @@ class Document:
     trust: str | None = None
     findings: tuple[Finding, ...] = ()
     reason: str | None = None
+
+    @property
+    def rank(self) -> tuple[bool, int, str]:
+        """What was found first, then by class, in the order of the classes, then by URL."""
+        place = _CLASSES.index(self.document_class) if self.document_class in _CLASSES else len(_CLASSES)
+        return not self.found, place, self.url
 
     def told(self) -> dict[str, object]:
         """The document as the answer has it."""
@@ -104,9 +114,8 @@ class Publications:
     def __init__(self, domain: str, steps: Steps) -> None:
         self._domain = domain
         self._steps = steps
-        self.documents: dict[str, Document] = {}
-        self._named: set[tuple[str, str]] = set()
-        self._namings: list[Endpoint] = []
+        self._documents: dict[str, Document] = {}
+        self._named: list[Endpoint] = []
         self._rejected: set[str] = set()
         self._limits: set[str] = set()
         self._findings = 0
@@ -129,41 +138,33 @@ class Publications:
         `trust` is told by where it was read from, unless the caller knows better.
         """
         name = document_class or reading.document_class.value
-        url = reading.url
-        if self.is_rejected(url):
+        if self.is_rejected(reading.place):
             return
         if trust == REJECTED:
-            self._rejected.add(url)
-        document = Document(name, url, False, reason=reading.reason)
+            self._rejected.add(reading.place)
+        document = Document(name, reading.url, False, reason=reading.reason)
         if reading.is_found:
             document = Document(
                 name,
-                url,
+                reading.url,
                 True,
                 reading.media_type,
                 None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
                 trust or self.trust(reading),
                 self._within_limits(findings),
             )
-        elif url in self.documents:
+        elif reading.place in self._documents:
             return
-        self._list(document)
+        self._documents[reading.place] = document
 
-    def is_rejected(self, url: str) -> bool:
-        """Whether the document at `url` is another one than was promised."""
-        return url in self._rejected
+    def is_rejected(self, place: str) -> bool:
+        """Whether the document that was read from `place` is another one than was promised."""
+        return place in self._rejected
 
     def add_located(self, target: Target, document_class: str) -> None:
         """List what a catalog names and discovery does not read."""
-        url = shown(target)
-        if url not in self.documents:
-            self._list(Document(document_class, url, False, reason="not-read"))
-
-    def _list(self, document: Document) -> None:
-        if document.url in self.documents or len(self.documents) < _MOST_DOCUMENTS:
-            self.documents[document.url] = document
-        else:
-            self.limit(f"An answer lists no more than {_MOST_DOCUMENTS} documents.")
+        located = Document(document_class, shown(target), False, reason="not-read")
+        self._documents.setdefault(target.uri, located)
 
     def _within_limits(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         room = min(_MOST_FINDINGS_EACH, _MOST_FINDINGS - self._findings)
@@ -187,16 +188,29 @@ class Publications:
             detail = f"The endpoint's URL holds a secret ({secret.category})."
             self._steps.note("endpoint", url, StepOutcome.REFUSED, detail)
             return
-        if (protocol, url) not in self._named and len(self._named) >= _MOST_ENDPOINTS:
-            self.limit(f"An answer lists no more than {_MOST_ENDPOINTS} endpoints.")
-            return
-        self._named.add((protocol, url))
-        self._namings.append(Endpoint(protocol, url, source, trust, place, proof))
+        if len(self._named) < _MOST_NAMED:
+            self._named.append(Endpoint(protocol, url, source, trust, place, proof))
 
-    @property
+    def documents(self) -> list[Document]:
+        """The documents that were looked for: what was found first, then by class, then by URL."""
+        listed = sorted(self._documents.values(), key=lambda document: document.rank)
+        if len(listed) > _MOST_DOCUMENTS:
+            self.limit(f"An answer lists no more than {_MOST_DOCUMENTS} documents.")
+        return listed[:_MOST_DOCUMENTS]
+
     def endpoints(self) -> list[Endpoint]:
-        """The endpoints that were named, but by rejected documents."""
-        return best_of(one for one in self._namings if not self.is_rejected(one.place))
+        """The endpoints that were named, but by rejected documents; of each protocol the best are kept longest."""
+        best = best_of(one for one in self._named if not self.is_rejected(one.place))
+        if len(best) <= _MOST_ENDPOINTS:
+            return best
+        self.limit(f"An answer lists no more than {_MOST_ENDPOINTS} endpoints.")
+        places: Counter[str] = Counter()
+        ranked = []
+        for endpoint in best:
+            ranked.append((_FROM_BEST.index(endpoint.trust), places[endpoint.protocol], endpoint))
+            places[endpoint.protocol] += 1
+        kept = sorted(ranked, key=lambda one: one[:2])[:_MOST_ENDPOINTS]
+        return sorted((endpoint for *_, endpoint in kept), key=lambda endpoint: endpoint.rank)
 
     def limit(self, detail: str) -> None:
         """Tell of a limit that was reached, once however often."""

@@ -17,7 +17,16 @@ from proxy.discovery.names import is_local
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.urls import UrlReason, UrlRefused, checked
 from proxy.engine.discovery.memory import Memory
-from proxy.engine.discovery.reading import OVER_BUDGET, PLAINLY, Judge, Manner, Reading, ReadOutcome, Refused
+from proxy.engine.discovery.reading import (
+    CENTRAL,
+    OVER_BUDGET,
+    PLAINLY,
+    Judge,
+    Manner,
+    Reading,
+    ReadOutcome,
+    Refused,
+)
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.settings import Rules
@@ -30,13 +39,17 @@ from proxy.ports import Clock, Generations, OriginUnavailable
 
 _OF_DOCUMENTS: Final = frozenset({200, 203})
 _NOT_FOR_US: Final = frozenset({401, 403, 405, 406, 407, 429})
-_MAX_REMEMBERED: Final = 20_000
+# Room for what is remembered, and about what one takes of it besides its URIs.
+_ROOM: Final = 16 * 2**20
+_SIZE: Final = 1024
 _CACHE_OF: Final = {
     Served.FRESH: "hit",
     Served.SWR: "stale",
     Served.SIE: "stale",
     Served.REVALIDATED: "revalidated",
 }
+# Refusals that say nothing of the document to another call.
+_OF_THE_CALL: Final = frozenset({OVER_BUDGET, CENTRAL})
 _JSON: Final = "application/json, */*;q=0.1"
 _ACCEPT: Final = {
     DocumentClass.AI_CATALOG: "application/ai-catalog+json, application/json;q=0.9",
@@ -72,7 +85,7 @@ class Reader:
         self._clock = clock
         self._agent = agent
         self._negative_ttl = negative_ttl
-        self._negative: Memory[_Key, Reading] = Memory(generations, _MAX_REMEMBERED)
+        self._negative: Memory[_Key, Reading] = Memory(generations, _ROOM)
 
     async def read(self, target: Target, document_class: DocumentClass, manner: Manner = PLAINLY) -> Reading:
         """The document at `target`, which should be of `document_class`."""
@@ -197,12 +210,12 @@ class Reader:
         Nothing of an answer is kept but that it was not the document, so `no-store` says nothing about it.
         """
         now = self._clock()
+        if reading.reason in _OF_THE_CALL:
+            return replace(reading, fresh_until=now)
         if reading.outcome in (ReadOutcome.FOUND, ReadOutcome.FAILED) or now < reading.fresh_until < math.inf:
             return reading
-        if reading.reason == OVER_BUDGET:  # which says nothing of the document
-            return replace(reading, fresh_until=now)
         reading = replace(reading, fields=NO_FIELDS, fresh_until=now + self._negative_ttl)
-        self._negative.put(key, replace(reading, cache="remembered"), reading.uris, generation)
+        self._negative.put(key, replace(reading, cache="remembered"), reading.uris, generation, _SIZE)
         return reading
 
 

@@ -78,6 +78,11 @@ class Reading:
         return (self.fields.get("content-type") or "").partition(";")[0].strip().lower() or None
 
     @property
+    def place(self) -> str:
+        """Where it was read from in the end: what tells it from others, and not for showing."""
+        return f"{self.target.uri}#{self.fragment}" if self.fragment else self.target.uri
+
+    @property
     def url(self) -> str:
         """Where it was read from in the end, as it may be shown."""
         return f"{shown(self.target)}#{self.fragment}" if self.fragment else shown(self.target)

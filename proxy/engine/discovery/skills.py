@@ -77,7 +77,7 @@ def _add(call: Call, skill: Skill, reading: Reading, trust: str) -> bool:
 
 async def _once_more(call: Call, place: Target, skills: Sequence[Skill], trust: str) -> None:
     """Index and artifacts past every cache: one of the two may only have been older than the other."""
-    reading = await call.read_again(_INDEX, place, DocumentClass.AGENT_SKILLS)
+    reading = await call.read_again(_INDEX, place, DocumentClass.AGENT_SKILLS, Manner(site=call.domain))
     index = _listed(call, reading) if reading.is_found else None
     newer = {} if index is None else {skill.name: skill for skill in index.skills}
     await asyncio.gather(*(_artifact_again(call, newer.get(skill.name, skill), trust) for skill in skills))

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from proxy.caching.generations import EVERYTHING
 from proxy.engine.discovery.budget import MOST_ABROAD, MOST_OCTETS, MOST_QUESTIONS, MOST_REQUESTS, Budget
 from proxy.engine.discovery.discoverer import DiscoverySettings
 from proxy.http.problems import Slug
 from proxy.metering import Meter
-from tests.engine.discovery.documents import CARD_AT, CATALOG_AT, MANIFEST_AT, agent_card, manifest
+from tests.engine.discovery.documents import CARD_AT, CATALOG_AT, MANIFEST_AT, agent_card, manifest, server_card
 from tests.simulators.discovery import Described, Neighbourhood, neighbourhood
+from tests.simulators.origin import Reply
 
 VICTIM = "victim.example.net"
 
@@ -130,6 +132,29 @@ class TestAmplification:
         found = await n.discover(VICTIM)
         assert found.document(f"/{MOST_ABROAD}")["found"]
 
+    async def test_purges_on_the_way_do_not_begin_it_anew(self) -> None:
+        n = neighbourhood()
+        n.publish(CATALOG_AT, listing(*(f"https://{VICTIM}/{number}" for number in range(100))))
+
+        def purging(_: object) -> Reply:
+            n.engine.generations.mark((EVERYTHING,), n.engine.clock(), soft=False)
+            return Reply(404)
+
+        n.engine.origin.answer("https://example.com/robots.txt", purging)
+        answer = await n.discover()
+        assert len(n.asked(VICTIM)) == MOST_ABROAD and answer["overhead"]["http_requests"] <= MOST_REQUESTS
+        assert n.paths.count("/robots.txt") <= 6  # three runs, each asking once more itself
+
+    async def test_what_leads_to_a_central_service_leads_there_for_itself(self) -> None:
+        n = neighbourhood()
+        place = "https://x.example.net/card"
+        n.publish(place, b"", status=302, fields=[("Location", "https://uaix.org/card.json")])
+        n.publish("https://uaix.org/card.json", agent_card())
+        for domain in ("example.com", "uaix.org"):
+            n.publish(f"https://{domain}{CATALOG_AT}", listing(place))
+        assert (await n.discover("example.com")).document("/card")["reason"] == "central-service"
+        assert (await n.discover("uaix.org")).document("/card.json")["found"]
+
     async def test_metadata_of_many_servers(self) -> None:
         n = neighbourhood()
         card = agent_card()
@@ -206,6 +231,55 @@ class TestListed:
         answer = await n.discover()
         assert "Zm9vYmFy" not in answer.prepared.body(0.0).decode()
         assert [one for one in n.asked("cdn.example.net") if "Zm9v" in one] == []
+
+    async def test_hints_do_not_push_out_what_is_vouched_for(self) -> None:
+        n = neighbourhood()
+        kinds = [("application/openapi+json", f"https://example.com/{number}.json") for number in range(210)]
+        entries = [
+            {"identifier": f"urn:air:example.com:a{number}", "type": kind, "url": url}
+            for number, (kind, url) in enumerate(kinds)
+        ]
+        n.publish(CATALOG_AT, {"specVersion": "1.0", "entries": entries})
+        n.publish(CARD_AT, agent_card())
+        answer = await n.discover()
+        assert len(answer["endpoints"]) == 200
+        assert ("a2a", "https://example.com/a2a", "agent-card", "origin-tls") in answer.endpoints
+
+    async def test_what_was_found_is_listed_before_what_was_not(self) -> None:
+        n = neighbourhood()
+        entries = [
+            {"identifier": f"urn:air:example.com:a{number}", "type": "application/x-other", "url": f"/{number}"}
+            for number in range(64)
+        ]
+        n.publish(CATALOG_AT, {"specVersion": "1.0", "entries": entries})
+        skills = [
+            {
+                "name": f"s{number}",
+                "type": "skill-md",
+                "description": "d",
+                "url": f"/s/{number}",
+                "digest": "sha256:0",
+            }
+            for number in range(32)
+        ]
+        schema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+        n.publish("/.well-known/agent-skills/index.json", {"$schema": schema, "skills": skills})
+        n.publish("/.well-known/mcp/server-card.json", server_card())
+        answer = await n.discover()
+        assert answer.document("/mcp/server-card.json")["found"] and len(answer["documents"]) <= 100
+
+    async def test_signed_urls_of_one_host_are_told_apart(self) -> None:
+        n = neighbourhood()
+        n.publish(CATALOG_AT, listing("https://example.com/1", "https://example.com/2"))
+        for number in (1, 2):
+            signed = f"https://example.com/x/{number}?sig=Zm9vYmFyYmF6cXV4MTIzNDU2"
+            n.publish(f"https://example.com/{number}", b"", status=302, fields=[("Location", signed)])
+            n.publish(signed, agent_card(url=f"https://example.com/a2a/{number}"))
+        answer = await n.discover()
+        cards = [one for one in answer["documents"] if one["class"] == "agent-card" and one["found"]]
+        assert [one["url"] for one in cards] == ["https://example.com/"] * 2
+        assert {one["url"] for one in answer["endpoints"]} == {f"https://example.com/a2a/{n}" for n in (1, 2)}
+        assert "Zm9v" not in answer.prepared.body(0.0).decode()
 
 
 class TestElsewhere:

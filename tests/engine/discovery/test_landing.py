@@ -117,7 +117,7 @@ class TestKeeping:
         assert n.engine.origin.requests[1].field("If-None-Match") is None
 
     async def test_no_more_than_so_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("proxy.engine.discovery.landing._MOST", 2)
+        monkeypatch.setattr("proxy.engine.discovery.landing._ROOM", 2 * 1200)
         n = neighbourhood()
         n.engine.origin.respond("/", max_age=600, **PAGE)
         page = landing(n)

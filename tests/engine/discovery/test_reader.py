@@ -387,7 +387,7 @@ class TestMemory:
         assert (await reads.read(parse_target(AT), DocumentClass.AGENT_CARD)).is_found
 
     async def test_no_more_than_so_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("proxy.engine.discovery.reader._MAX_REMEMBERED", 2)
+        monkeypatch.setattr("proxy.engine.discovery.reader._ROOM", 2 * 1200)
         e = engine()
         reads = reader(e)
         for path in "abca":

@@ -694,3 +694,11 @@ class TestPatience:
         n.publish(MANIFEST_AT, manifest())
         n.dns.hang(AGENT)
         assert ((await n.discover()).status, n.paths) == (403, [])
+
+
+async def test_secrets_in_parameters_are_not_told() -> None:
+    n = neighbourhood()
+    policy = b"https://p.example.com/x?access_token=Zm9vYmFyYmF6cXV4MTIzNDU2"
+    n.dns.svcb("_index._agents.example.com", 1, "example.com", key65403=policy)
+    answer = await n.discover()
+    assert "Zm9v" not in answer.prepared.body(0.0).decode()

@@ -76,6 +76,11 @@ class TestResults:
         generations.mark(("all",), clock(), soft=True)
         assert results.get(question("a")) is None
 
+    def test_what_it_was_made_of_counts_too(self) -> None:
+        results = Results(MemoryGenerations(), FakeClock(), max_bytes=100)
+        results.put(question("a"), answer(), frozenset({"https://a.example/" + "x" * 100}), 0)
+        assert results.get(question("a")) is None
+
     @pytest.mark.parametrize(("size", "is_kept"), [(2**20, True), (2**20 + 1, False)])
     def test_one_that_is_large_is_not_kept(self, size: int, is_kept: bool) -> None:
         results = Results(MemoryGenerations(), FakeClock())
@@ -86,8 +91,8 @@ class TestResults:
         results = Results(MemoryGenerations(), FakeClock(), max_bytes=25)
         for _ in range(3):
             newest = answer()
-            results.put(question("a"), newest, URIS, 0)
-        results.put(question("b"), answer(), URIS, 0)
+            results.put(question("a"), newest, frozenset(), 0)
+        results.put(question("b"), answer(), frozenset(), 0)
         assert results.get(question("a")) is newest and results.get(question("b")) is not None
 
     def test_one_that_is_good_no_longer_takes_the_older_with_it(self) -> None:
@@ -100,11 +105,11 @@ class TestResults:
     def test_the_bound_is_in_bytes_and_the_least_asked_for_goes_first(self) -> None:
         results = Results(MemoryGenerations(), FakeClock(), max_bytes=30)
         for name in "abc":
-            results.put(question(name), answer(), URIS, 0)
+            results.put(question(name), answer(), frozenset(), 0)
         results.get(question("a"))
-        results.put(question("d"), answer(), URIS, 0)
+        results.put(question("d"), answer(), frozenset(), 0)
         assert [results.get(question(name)) is not None for name in "abcd"] == [True, False, True, True]
-        results.put(question("e"), answer(size=31), URIS, 0)
+        results.put(question("e"), answer(size=31), frozenset(), 0)
         assert [results.get(question(name)) is not None for name in "acde"] == [False] * 4
 
     def test_the_time_stands_between(self) -> None:

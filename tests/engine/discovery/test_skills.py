@@ -9,6 +9,7 @@ import pytest
 
 from proxy.http.fields import Fields
 from tests.engine.discovery.documents import (
+    CATALOG_AT,
     HTML,
     SITE,
     SKILLS_AT,
@@ -328,3 +329,23 @@ class TestIndexes:
         n = neighbourhood()
         await n.discover()
         assert "/.well-known/skills/index.json" not in n.paths
+
+
+async def test_an_index_that_is_read_again_is_held_to_its_format() -> None:
+    """A good copy is not replaced by the web page that is there for a moment."""
+    n = neighbourhood()
+    at = "https://example.com/sk.json"
+    entry = {"identifier": "urn:air:example.com:s", "type": "application/agent-skills+json", "url": at}
+    n.publish(CATALOG_AT, {"specVersion": "1.0", "entries": [entry]})
+    n.publish(at, skills_index(skill("shop", b"other")))
+    n.publish(ARTIFACT, BODY, **MARKDOWN)
+    good = n.engine.origin.answering(at)
+
+    def again(request: Any) -> Reply:
+        if "no-cache" in (request.fields.get("cache-control") or ""):
+            return Reply(200, Fields((("Content-Type", "text/html"),)), b"<html>oops</html>")
+        return good(request)
+
+    n.engine.origin.answer(at, again)
+    await n.discover()
+    assert all(b"oops" not in stored.body for stored in n.engine.store.peek(at))
