@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxy.trust.cid import LONGEST, CidReason, MalformedCid, parse_cid
 
-VECTORS = Path("/work/shared/vectors/multiformats/multibase-cid.json")
+VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/multiformats/multibase-cid.json"
 RAW = "bafkreib2i6usdpkwnuvft6i6rsfjrdlzrrp6mvwvjbxlrpj6w444gomt5m"
 RAW_DIGEST = "3a47a921bd566d2a59f91e8c8a988d798c5fe656d5486eb8bd3eb739c33993eb"
 VERSION_0 = "QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn"
