@@ -5,13 +5,13 @@ An implementer raises only the family named here; everything else is a fault of 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from proxy.caching.freshness import Exchange
-from proxy.caching.generations import Mark
+from proxy.caching.generations import Purges
 from proxy.caching.stored import StoredResponse
 from proxy.discovery.records.dnsvalues import DnsAnswer
 from proxy.discovery.records.localservices import Browsed
@@ -180,22 +180,12 @@ class Store(Protocol):
         ...
 
 
-class Generations(Protocol):
+class Generations(Purges, Protocol):
     """Purge marks, durable (see caching.generations)."""
 
     @property
     def latest(self) -> int:
         """The generation a fetch that starts now belongs to."""
-        ...
-
-    @property
-    def marks(self) -> Mapping[str, Mark]:
-        """The newest mark of each scope."""
-        ...
-
-    @property
-    def latest_of_tags(self) -> int:
-        """The generation of the newest mark of any tag; 0 without one."""
         ...
 
     def mark(self, scopes: tuple[str, ...], now: float, *, soft: bool) -> None:

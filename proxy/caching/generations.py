@@ -98,13 +98,17 @@ def standing(stored: StoredResponse, marks: Mapping[str, Mark]) -> Standing:
 
 
 class Purges(Protocol):
-    """The marks, and the generation of the newest that is of a tag."""
+    """The purges that there were."""
 
     @property
-    def marks(self) -> Mapping[str, Mark]: ...
+    def marks(self) -> Mapping[str, Mark]:
+        """The newest mark of each scope."""
+        ...
 
     @property
-    def latest_of_tags(self) -> int: ...
+    def latest_of_tags(self) -> int:
+        """The generation of the newest mark of any tag; 0 without one."""
+        ...
 
 
 def is_touched(purges: Purges, generation: int, uris: Iterable[str]) -> bool:

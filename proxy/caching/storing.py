@@ -15,7 +15,7 @@ from proxy.caching.directives import ResponseDirectives, parse_request_directive
 from proxy.caching.freshness import HEURISTIC_STATUSES, Exchange, Lifetime, born, freshness_lifetime
 from proxy.caching.stored import MAX_KEEP, StoredResponse
 from proxy.caching.vary import parse_vary, selecting_values
-from proxy.http.fields import Fields, end_to_end, split_list
+from proxy.http.fields import Fields, end_to_end, essence, split_list
 from proxy.http.messages import Request, ResponseHead
 
 # Statuses that say "nothing here": kept for a short while only, so that a new publication shows.
@@ -238,7 +238,7 @@ def _selecting_names(head: ResponseHead, policy: StoragePolicy) -> tuple[str, ..
     A page that is Markdown for agents and HTML for people, without saying so, would reach the wrong ones.
     """
     vary = parse_vary(head.fields) or ()
-    media_type = (head.fields.get("content-type") or "").partition(";")[0].strip().lower()
+    media_type = essence(head.fields.get("content-type"))
     if media_type != "text/markdown" or policy.document_class != "other" or "accept" in vary:
         return vary
     return tuple(sorted((*vary, "accept")))

@@ -13,6 +13,7 @@ from proxy.capability.atoms import Atom
 from proxy.capability.effects import side_effect, token
 from proxy.capability.ladders import Atoms, Label
 from proxy.discovery.access.routes import RouteRecord
+from proxy.http.fields import essence
 from proxy.http.messages import SAFE_METHODS
 
 
@@ -105,8 +106,7 @@ def fetch_class(route: RouteRecord) -> FetchClass:
     if route.method in ("GET", "HEAD"):
         has_query = "?" in (route.highest_supported_path or "")
         return FetchClass.LIVE_DYNAMIC_GET if has_query else FetchClass.STATIC
-    media_type = (route.content_type or "").partition(";")[0].strip().lower()
-    return FetchClass.BROWSER_FORM if media_type in _FORM_TYPES else FetchClass.HTTP_JSON_POST
+    return FetchClass.BROWSER_FORM if essence(route.content_type) in _FORM_TYPES else FetchClass.HTTP_JSON_POST
 
 
 def is_template(url: str) -> bool:

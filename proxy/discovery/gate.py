@@ -17,6 +17,7 @@ from typing import Final, cast
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
 from proxy.discovery.jsontext import JsonDocument, JsonObject, MalformedJson, parse_json, read_json
+from proxy.http.fields import essence
 
 
 class MediaKind(StrEnum):
@@ -167,7 +168,7 @@ def gate(document_class: DocumentClass, media_type: str | None, body: bytes) -> 
         return _EMPTY
     if accepted is DocumentFormat.XML_OR_TEXT:
         return _gate_sitemap(content)
-    if _is_html(media_type) or _is_markup(document_class, content):
+    if essence(media_type) == "text/html" or _is_markup(document_class, content):
         return _HTML
     if accepted is DocumentFormat.TEXT:
         return _gate_text(content)
@@ -189,10 +190,6 @@ def read_document(document_class: DocumentClass, body: bytes) -> JsonDocument | 
         return NotADocument(GateReason(error.reason), error.detail)
     refused = _refusal(document_class, text.value)
     return refused or JsonDocument(cast(JsonObject, text.value), text.has_repeated_names)
-
-
-def _is_html(media_type: str | None) -> bool:
-    return media_type is not None and media_type.partition(";")[0].strip().lower() == "text/html"
 
 
 def _is_markup(document_class: DocumentClass, content: bytes) -> bool:

@@ -56,29 +56,23 @@ class Notes:
         return None if self._base is None else self._base.host
 
     def fail(self, rule: str, path: str, detail: str) -> None:
-        if len(self._findings) < MOST_FINDINGS:
-            self._findings.append(Finding(rule, path, detail))
-        else:
-            self._leave_out(rule, is_warning=False)
+        self._add(Finding(rule, path, detail))
 
     def warn(self, rule: str, path: str, detail: str) -> None:
-        if len(self._findings) < MOST_FINDINGS:
-            self._findings.append(Finding(rule, path, detail, is_warning=True))
-        else:
-            self._leave_out(rule, is_warning=True)
+        self._add(Finding(rule, path, detail, is_warning=True))
 
     def add(self, findings: Iterable[Finding]) -> None:
         """What was found already."""
         for finding in findings:
-            if len(self._findings) < MOST_FINDINGS:
-                self._findings.append(finding)
-            else:
-                self._leave_out(finding.rule, is_warning=finding.is_warning)
+            self._add(finding)
 
-    def _leave_out(self, rule: str, *, is_warning: bool) -> None:
+    def _add(self, finding: Finding) -> None:
+        if len(self._findings) < MOST_FINDINGS:
+            self._findings.append(finding)
+            return
         self._left_out += 1
-        if self._rule_left_out is None or not (is_warning or self._is_failure_left_out):
-            self._rule_left_out, self._is_failure_left_out = rule, not is_warning
+        if self._rule_left_out is None or not (finding.is_warning or self._is_failure_left_out):
+            self._rule_left_out, self._is_failure_left_out = finding.rule, not finding.is_warning
 
     def target(self, reference: str) -> Target:
         """What a reference in the document leads to. Raises UrlRefused."""

@@ -29,6 +29,11 @@ _QUOTED_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
 
 
+def essence(media_type: str | None) -> str:
+    """Type and subtype of a Content-Type (RFC 9110 §8.3.1) in lower case, without parameters; "" for none."""
+    return (media_type or "").partition(";")[0].strip().lower()
+
+
 class Fields:
     """An ordered multimap of field lines. Equality is over the lines; there is no mutation."""
 

@@ -16,10 +16,10 @@ from proxy.discovery.cards.a2a import (
 from proxy.discovery.cards.mcp import ServerCard, read_server_card
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.gate import NotADocument
 from proxy.discovery.jsontext import JsonDocument, JsonObject
 from proxy.discovery.notes import UNPLACED
-from proxy.lint.bodies import refusal_finding, repeated_name_findings
+from proxy.lint.bodies import judged, refusal_finding, repeated_name_findings
 
 _SHAPE: Final = "A2A-2"
 _REQUIRED: Final = ("description", "version", "capabilities", "defaultInputModes", "defaultOutputModes", "skills")
@@ -51,9 +51,10 @@ def is_server_card(value: JsonObject) -> bool:
 
 def lint_agent_card(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of A2A in a card of any generation. `now` decides nothing: a card does not end."""
-    document = read_document(DocumentClass.AGENT_CARD, body)
-    if isinstance(document, NotADocument):
-        return (refusal_finding(document),)
+    return judged(DocumentClass.AGENT_CARD, body, _agent_card_findings)
+
+
+def _agent_card_findings(document: JsonDocument) -> tuple[Finding, ...]:
     card = read_card(document.members, UNPLACED)
     return (refusal_finding(card),) if isinstance(card, NotADocument) else agent_card_findings(document, card)
 
@@ -74,10 +75,11 @@ def agent_card_findings(document: JsonDocument, card: AgentCard) -> tuple[Findin
 
 def lint_server_card(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of SEP-2127 in a server card of any layout. `now` decides nothing: a card does not end."""
-    document = read_document(DocumentClass.MCP_SERVER_CARD, body)
-    if isinstance(document, NotADocument):
-        return (refusal_finding(document),)
-    return server_card_findings(document, read_server_card(document.members, UNPLACED))
+    return judged(
+        DocumentClass.MCP_SERVER_CARD,
+        body,
+        lambda document: server_card_findings(document, read_server_card(document.members, UNPLACED)),
+    )
 
 
 def server_card_findings(document: JsonDocument, card: ServerCard) -> tuple[Finding, ...]:

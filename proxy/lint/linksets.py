@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument, JsonObject
 from proxy.discovery.listings.linkset import Linkset, read_linkset
-from proxy.lint.bodies import refusal_finding, repeated_name_findings
+from proxy.lint.bodies import judged, repeated_name_findings
 
 
 def is_linkset(value: JsonObject) -> bool:
@@ -17,10 +16,11 @@ def is_linkset(value: JsonObject) -> bool:
 
 def lint_linkset(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of RFC 9264 and RFC 9727 in a linkset. `now` decides nothing: a linkset does not end."""
-    document = read_document(DocumentClass.API_CATALOG, body)
-    if isinstance(document, NotADocument):
-        return (refusal_finding(document),)
-    return linkset_findings(document, read_linkset(document.members, None))
+    return judged(
+        DocumentClass.API_CATALOG,
+        body,
+        lambda document: linkset_findings(document, read_linkset(document.members, None)),
+    )
 
 
 def linkset_findings(document: JsonDocument, linkset: Linkset) -> tuple[Finding, ...]:

@@ -13,9 +13,8 @@ from proxy.discovery.authorization.metadata import (
 )
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument, JsonObject
-from proxy.lint.bodies import refusal_finding, repeated_name_findings
+from proxy.lint.bodies import judged, repeated_name_findings
 
 
 def is_authorization_server(value: JsonObject) -> bool:
@@ -31,18 +30,20 @@ def is_protected_resource(value: JsonObject) -> bool:
 
 def lint_authorization_server(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of RFC 8414 and of what MCP asks beyond it. `now` decides nothing: metadata does not end."""
-    document = read_document(DocumentClass.OAUTH_AS, body)
-    if isinstance(document, NotADocument):
-        return (refusal_finding(document),)
-    return metadata_findings(document, read_authorization_server(document.members))
+    return judged(
+        DocumentClass.OAUTH_AS,
+        body,
+        lambda document: metadata_findings(document, read_authorization_server(document.members)),
+    )
 
 
 def lint_protected_resource(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of RFC 9728. `now` decides nothing: metadata does not end."""
-    document = read_document(DocumentClass.OAUTH_PR, body)
-    if isinstance(document, NotADocument):
-        return (refusal_finding(document),)
-    return metadata_findings(document, read_protected_resource(document.members))
+    return judged(
+        DocumentClass.OAUTH_PR,
+        body,
+        lambda document: metadata_findings(document, read_protected_resource(document.members)),
+    )
 
 
 def metadata_findings(

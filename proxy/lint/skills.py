@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument, JsonObject
 from proxy.discovery.listings.skills import SkillsIndex, UnknownSchema, read_skills
-from proxy.lint.bodies import refusal_finding, repeated_name_findings
+from proxy.lint.bodies import judged, repeated_name_findings
 
 
 def is_skills_index(value: JsonObject) -> bool:
@@ -17,10 +16,11 @@ def is_skills_index(value: JsonObject) -> bool:
 
 def lint_skills(body: bytes, now: float) -> tuple[Finding, ...]:
     """Breaches of the format in an index. `now` decides nothing: an index does not end."""
-    document = read_document(DocumentClass.AGENT_SKILLS, body)
-    if isinstance(document, NotADocument):
-        return (refusal_finding(document),)
-    return skills_findings(document, read_skills(document.members, None))
+    return judged(
+        DocumentClass.AGENT_SKILLS,
+        body,
+        lambda document: skills_findings(document, read_skills(document.members, None)),
+    )
 
 
 def skills_findings(document: JsonDocument, index: SkillsIndex | UnknownSchema) -> tuple[Finding, ...]:

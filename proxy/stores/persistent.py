@@ -22,11 +22,11 @@ from hishel import AsyncBaseStorage, AsyncSqliteStorage, Entry, Headers, Request
 from proxy.caching.stored import StoredResponse, parse_record, to_record
 from proxy.http.fields import Fields
 from proxy.ports import Clock
+from proxy.single import SingleCalls
 from proxy.stores.catalogue import Catalogue
 from proxy.stores.faults import StoreDamaged, faults_raised, take_over_storage_log
 from proxy.stores.files import open_read_only, set_aside
 from proxy.stores.index import VariantIndex, digest_of, parse_index, to_text
-from proxy.stores.single import SingleCalls
 from proxy.stores.variants import variant_of
 
 OpenStorage = Callable[[bool], Awaitable[AsyncBaseStorage]]

@@ -16,10 +16,10 @@ from proxy.caching.reuse import select
 from proxy.caching.stored import StoredResponse
 from proxy.http.fields import Fields
 from proxy.ports import Clock, Generations, Observer, StoreUnavailable
+from proxy.single import SingleCalls
 from proxy.stores.behind import WriteBehind
 from proxy.stores.guard import Guard
 from proxy.stores.memory import Memory
-from proxy.stores.single import SingleCalls
 from proxy.stores.variants import VariantStore, is_same_response, variant_of
 
 MEMORY = "l1"

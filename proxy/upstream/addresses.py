@@ -10,13 +10,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Protocol
 
 from aiohappyeyeballs import AddrInfoType
 from aiohttp import ThreadedResolver
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from proxy.http.addresses import Address, plain_address
 from proxy.http.targets import is_address
 from proxy.ports import OriginFault, OriginUnavailable
 
@@ -33,11 +33,11 @@ class OwnListeners:
     """Refuses what this process listens on itself: a request sent there would come back as another request."""
 
     def __init__(self) -> None:
-        self._listeners: set[tuple[IPv4Address | IPv6Address, int]] = set()
+        self._listeners: set[tuple[Address, int]] = set()
 
     def add(self, host: str, port: int) -> None:
         """A socket is bound to the literal address `host`; an unspecified one means every local address."""
-        self._listeners.add((_plain(host), port))
+        self._listeners.add((plain_address(host), port))
 
     def check(self, address: str, port: int) -> None:
         """Raises OriginUnavailable (DENIED) for an address that reaches one of the listeners."""
@@ -118,16 +118,10 @@ def _results(host: str, addresses: tuple[str, ...], port: int, family: socket.Ad
     return matching
 
 
-def _reaches(address: str, listener: IPv4Address | IPv6Address) -> bool:
-    target = _plain(address)
+def _reaches(address: str, listener: Address) -> bool:
+    target = plain_address(address)
     # Connecting to the unspecified address reaches loopback, and so in the end whatever listens on the port.
     return target == listener or target.is_unspecified or (listener.is_unspecified and _is_local(address))
-
-
-def _plain(address: str) -> IPv4Address | IPv6Address:
-    """The address without zone, and IPv4 out of its IPv6 mapping."""
-    parsed = ip_address(address.partition("%")[0])
-    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def _is_local(address: str) -> bool:

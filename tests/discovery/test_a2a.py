@@ -14,11 +14,11 @@ from proxy.discovery.cards.a2a import (
     AgentCard,
     Generation,
     is_plainly_card,
-    parse_card,
     sniff_agent_json,
 )
 from proxy.discovery.gate import NotADocument
 from proxy.http.targets import parse_target
+from tests.discovery.reading import parse_card
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "discovery"
 BASE = parse_target("https://example.com/.well-known/agent-card.json")

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.gate import NotADocument
-from proxy.discovery.listings.linkset import MOST_CONTEXTS, MOST_LINKS, Link, Linkset, parse_linkset
+from proxy.discovery.listings.linkset import MOST_CONTEXTS, MOST_LINKS, Link, Linkset
 from proxy.http.targets import parse_target
+from tests.discovery.reading import parse_linkset
 
 BASE = parse_target("https://example.com/.well-known/api-catalog")
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.cards.mcp import ServerCard, card_probes, parse_server_card, server_card_url
+from proxy.discovery.cards.mcp import ServerCard, card_probes, server_card_url
 from proxy.discovery.gate import NotADocument
 from proxy.http.targets import parse_target
+from tests.discovery.reading import parse_server_card
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "discovery"
 BASE = parse_target("https://example.com/.well-known/mcp/server-card.json")

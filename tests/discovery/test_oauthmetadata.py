@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.discovery.authorization.metadata import (
-    MOST_ISSUERS,
-    AuthorizationServer,
-    NamedIssuer,
-    ProtectedResource,
-    parse_authorization_server,
-    parse_protected_resource,
-)
+from proxy.discovery.authorization.metadata import MOST_ISSUERS, AuthorizationServer, NamedIssuer, ProtectedResource
 from proxy.discovery.gate import NotADocument
+from tests.discovery.reading import parse_authorization_server, parse_protected_resource
 
 SERVER: dict[str, Any] = {
     "issuer": "https://id.example.com",

@@ -15,9 +15,9 @@ from proxy.discovery.listings.skills import (
     IndexVersion,
     SkillsIndex,
     UnknownSchema,
-    parse_skills,
 )
 from proxy.http.targets import parse_target
+from tests.discovery.reading import parse_skills
 
 BASE = parse_target("https://example.com/.well-known/agent-skills/index.json")
 LEGACY_BASE = parse_target("https://example.com/.well-known/skills/index.json")

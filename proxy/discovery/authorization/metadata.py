@@ -20,9 +20,7 @@ from proxy.discovery.authorization.identifiers import (
     issuer_of_metadata_url,
     resource_candidates,
 )
-from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import pointer
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.notes import admit_bounded
 from proxy.discovery.urls import UrlReason, UrlRefused
@@ -84,12 +82,6 @@ class ProtectedResource:
     problems: tuple[MetadataProblem, ...]
 
 
-def parse_authorization_server(body: bytes) -> AuthorizationServer | NotADocument:
-    """The metadata in the body of a 200, refused by the rule of the gate. Never raises."""
-    document = read_document(DocumentClass.OAUTH_AS, body)
-    return document if isinstance(document, NotADocument) else read_authorization_server(document.members)
-
-
 def read_authorization_server(metadata: JsonObject) -> AuthorizationServer:
     """The metadata in an object that has an issuer."""
     issuer = cast("str", metadata["issuer"])
@@ -121,12 +113,6 @@ def read_authorization_server(metadata: JsonObject) -> AuthorizationServer:
         is_stub,
         tuple(problems),
     )
-
-
-def parse_protected_resource(body: bytes) -> ProtectedResource | NotADocument:
-    """The metadata in the body of a 200, refused by the rule of the gate. Never raises."""
-    document = read_document(DocumentClass.OAUTH_PR, body)
-    return document if isinstance(document, NotADocument) else read_protected_resource(document.members)
 
 
 def read_protected_resource(metadata: JsonObject) -> ProtectedResource:

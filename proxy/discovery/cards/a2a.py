@@ -13,9 +13,8 @@ from itertools import islice
 from typing import Final, cast
 
 from proxy.discovery.cards.a2ainterfaces import SHAPE, Interface, read_interfaces, stated
-from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import GateReason, NotADocument, read_document
+from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.notes import admit_bounded
 from proxy.discovery.urls import UrlRefused
@@ -62,17 +61,11 @@ class AgentCard:
     findings: tuple[Finding, ...]
 
 
-def parse_card(body: bytes, base: Target) -> AgentCard | NotADocument:
-    """The card in the body of a 200 from `base`. Never raises.
-
-    Refused is what the gate refuses, and what it lets pass because it is served under the name of a card (DA-11).
-    """
-    document = read_document(DocumentClass.AGENT_CARD, body)
-    return document if isinstance(document, NotADocument) else read_card(document.members, base)
-
-
 def read_card(card: JsonObject, base: Target) -> AgentCard | NotADocument:
-    """The card in an object that the gate lets pass as one."""
+    """The card in an object that the gate lets pass as one.
+
+    Refused is what it lets pass only because it is served under the name of a card (DA-11).
+    """
     if sniff_agent_json(card) not in (AgentJsonKind.A2A, AgentJsonKind.A2A_LEGACY):
         return NotADocument(GateReason.MEMBERS_MISSING, "expected name with an interface of some generation")
     unsigned = list(_signature_findings(card))

@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from proxy.discovery.cards.mcpendpoints import MOST_ENDPOINTS, Endpoint, Shape, read_endpoints
-from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
 from proxy.http.targets import Target
 
@@ -39,12 +37,6 @@ class ServerCard:
     endpoints: tuple[Endpoint, ...]
     """Streamable HTTP first, SSE last (MCP-6), otherwise in the card's order."""
     findings: tuple[Finding, ...]
-
-
-def parse_server_card(body: bytes, base: Target) -> ServerCard | NotADocument:
-    """The card in the body of a 200 from `base`, refused by the rule of the gate. Never raises."""
-    document = read_document(DocumentClass.MCP_SERVER_CARD, body)
-    return document if isinstance(document, NotADocument) else read_server_card(document.members, base)
 
 
 def read_server_card(card: JsonObject, base: Target) -> ServerCard:

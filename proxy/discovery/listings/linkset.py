@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
 
-from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding, pointer
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.notes import Notes
 from proxy.discovery.urls import UrlRefused
@@ -58,12 +56,6 @@ class Linkset:
         """The further API catalogs it names, each once, in order; how deep to go, the caller decides (LS-3)."""
         targets = [link.target for link in self.links if link.rel == _NESTED and link.target is not None]
         return tuple(dict.fromkeys(targets))
-
-
-def parse_linkset(body: bytes, base: Target | None) -> Linkset | NotADocument:
-    """The linkset in the body of a 200 from `base` (None: of unknown place). Never raises."""
-    document = read_document(DocumentClass.API_CATALOG, body)
-    return document if isinstance(document, NotADocument) else read_linkset(document.members, base)
 
 
 def read_linkset(root: JsonObject, base: Target | None) -> Linkset:

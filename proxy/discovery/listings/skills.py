@@ -13,9 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, cast
 
-from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonObject
 from proxy.discovery.listings.digests import Digest, MalformedDigest, parse_digest
 from proxy.discovery.notes import Notes
@@ -67,12 +65,6 @@ class UnknownSchema:
     """An index of a schema that is not known here: it exists, and nothing of it is read (SK-1)."""
 
     finding: Finding
-
-
-def parse_skills(body: bytes, base: Target | None) -> SkillsIndex | UnknownSchema | NotADocument:
-    """The index in the body of a 200 from `base` (None: of unknown place). Never raises."""
-    document = read_document(DocumentClass.AGENT_SKILLS, body)
-    return document if isinstance(document, NotADocument) else read_skills(document.members, base)
 
 
 def read_skills(index: JsonObject, base: Target | None) -> SkillsIndex | UnknownSchema:

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import read_document
-from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.listings.linkset import Linkset, read_linkset
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import HINT
-from proxy.engine.discovery.reading import Manner, Reading
+from proxy.engine.discovery.reading import Manner, Reading, document_of
 from proxy.engine.discovery.steps import StepOutcome
+from proxy.http.fields import essence
 from proxy.http.targets import Target
 from proxy.lint.linksets import linkset_findings
 
@@ -62,8 +61,7 @@ class ApiCatalogs:
 
 def add_linkset(call: Call, reading: Reading) -> Linkset:
     """A catalog that was read, and the descriptions that it locates."""
-    document = read_document(DocumentClass.API_CATALOG, reading.body)
-    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    document = document_of(reading)
     linkset = read_linkset(document.members, reading.target)
     call.published.add_document(reading, linkset_findings(document, linkset))
     for link in linkset.links:
@@ -77,6 +75,6 @@ def add_linkset(call: Call, reading: Reading) -> Linkset:
 
 def description_protocol(media_type: str | None) -> str:
     """What a `service-desc` link leads to: an OpenAPI description, unless its type says another (RFC 8631)."""
-    essence = (media_type or "").partition(";")[0].strip().lower()
-    is_openapi = not essence or "openapi" in essence or essence.endswith(("json", "yaml"))
+    stated = essence(media_type)
+    is_openapi = not stated or "openapi" in stated or stated.endswith(("json", "yaml"))
     return "openapi" if is_openapi else "service-desc"

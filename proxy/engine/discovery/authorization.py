@@ -6,7 +6,7 @@ if it repeats the identifier it was looked up by.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -27,13 +27,10 @@ from proxy.discovery.authorization.metadata import (
     read_protected_resource,
 )
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import read_document
-from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.urls import admit
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import ORIGIN_TLS
-from proxy.engine.discovery.reading import Reading, ReadOutcome
-from proxy.engine.discovery.steps import StepOutcome
+from proxy.engine.discovery.reading import Reading, ReadOutcome, document_of
 from proxy.http.secrets import find_secret, masked
 from proxy.lint.oauth import metadata_findings
 
@@ -83,27 +80,21 @@ class Authorization:
 async def find_authorization(
     call: Call,
     metadata_urls: Sequence[str],
-    resources: Sequence[tuple[str, str | None]],
+    resources: Mapping[str, str | None],
     slash: IssuerSlash = "strict",
 ) -> Authorization:
     """The authorization server by the `metadata_urls` that documents name, else by the `resources` themselves.
 
-    A resource is an endpoint's identifier as published, with the metadata URL that its 401 named, if any; `slash`
-    is as in `check_issuer`.
+    A resource is an endpoint's identifier as published, by which there is the metadata URL that its 401 named, if
+    any; `slash` is as in `check_issuer`.
     """
     found = Authorization(slash)
     urls = list(dict.fromkeys(metadata_urls))
-    if len(urls) > _MOST_URLS:
-        detail = f"Of {len(urls)} URLs of metadata {_MOST_URLS} are looked up."
-        call.steps.note(_SERVER, urls[_MOST_URLS], StepOutcome.SKIPPED, detail)
-    for url in urls[:_MOST_URLS]:
+    for url in call.first(_SERVER, urls, _MOST_URLS, "URLs of metadata"):
         if await _by_metadata_url(call, found, url):
             return found
-    if len(resources) > _MOST_RESOURCES:
-        detail = f"Of {len(resources)} endpoints {_MOST_RESOURCES} are looked up."
-        call.steps.note(_RESOURCE, resources[_MOST_RESOURCES][0], StepOutcome.SKIPPED, detail)
-    for resource, named in dict(resources[:_MOST_RESOURCES]).items():
-        if await _by_resource(call, found, resource, named):
+    for resource in call.first(_RESOURCE, list(resources), _MOST_RESOURCES, "endpoints"):
+        if await _by_resource(call, found, resource, resources[resource]):
             return found
     return found
 
@@ -129,8 +120,7 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
             if url == named:
                 found.miss(reading, "The endpoint's 401 names this URL of metadata")
             continue
-        document = read_document(DocumentClass.OAUTH_PR, reading.body)
-        assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+        document = document_of(reading)
         parsed = read_protected_resource(document.members)
         call.published.add_document(reading, metadata_findings(document, parsed), trust=ORIGIN_TLS)
         found.note(parsed.problems, reading.url)
@@ -139,11 +129,7 @@ async def _by_resource(call: Call, found: Authorization, resource: str, named: s
             found.note((problem,), reading.url)
             continue
         issuers = [server.issuer for server in parsed.authorization_servers]
-        if len(issuers) > _MOST_ISSUERS:
-            detail = f"Of {len(issuers)} issuers {_MOST_ISSUERS} are looked up."
-            call.steps.note(_SERVER, issuers[_MOST_ISSUERS], StepOutcome.SKIPPED, detail)
-        issuers = issuers[:_MOST_ISSUERS]
-        return await _by_issuers(call, found, issuers)
+        return await _by_issuers(call, found, call.first(_SERVER, issuers, _MOST_ISSUERS, "issuers"))
     return False
 
 
@@ -164,8 +150,7 @@ async def _by_issuers(call: Call, found: Authorization, issuers: Sequence[str]) 
 def _server(call: Call, found: Authorization, reading: Reading) -> AuthorizationServer | None:
     if not reading.is_found:
         return None
-    document = read_document(DocumentClass.OAUTH_AS, reading.body)
-    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    document = document_of(reading)
     server = read_authorization_server(document.members)
     call.published.add_document(reading, metadata_findings(document, server), trust=ORIGIN_TLS)
     found.note(server.problems, reading.url)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -110,8 +111,8 @@ class Call:
         refusal = self.refusal(target)
         if refusal is not None:
             self.refuse(step, target, refusal)
-            refused = Reading(target, target, document_class, ReadOutcome.REFUSED, fresh_until=math.inf)
-            return replace(refused, reason=refusal.reason, detail=refusal.detail)
+            asked = Reading(target, target, document_class, ReadOutcome.FAILED)
+            return asked.refused(refusal.reason, refusal.detail)
         async with self.places:
             # A host that did not answer is not waited for again: what is stored of it still counts.
             manner = replace(manner, stored_only=target.host in self._down, admit=self._admit)
@@ -126,6 +127,13 @@ class Call:
     ) -> Reading:
         """The same past every cache."""
         return await self.read_once(step, target, document_class, replace(manner, fields=_PAST_CACHES))
+
+    def first(self, step: str, listed: Sequence[str], most: int, what: str, at: str | None = None) -> Sequence[str]:
+        """The first `most` of what is listed; that there are more is a step, `at` the first of those or a place."""
+        if len(listed) > most:
+            detail = f"Of {len(listed)} {what} {most} are looked up."
+            self.steps.note(step, at or listed[most], StepOutcome.SKIPPED, detail)
+        return listed[:most]
 
     def refusal(self, target: Target) -> Refused | None:
         """Why a target is not even asked for; None when it may be, and is then set against the budget."""

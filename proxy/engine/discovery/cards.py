@@ -8,9 +8,8 @@ from proxy.discovery.cards.a2a import read_card
 from proxy.discovery.cards.mcp import read_server_card
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, read_document
-from proxy.discovery.jsontext import JsonDocument
 from proxy.engine.discovery.call import Call
-from proxy.engine.discovery.reading import Reading
+from proxy.engine.discovery.reading import Reading, document_of
 from proxy.lint.cards import agent_card_findings, server_card_findings
 
 
@@ -40,8 +39,7 @@ def add_agent_card(call: Call, leads: Leads, reading: Reading, source: str) -> N
 
 def add_server_card(call: Call, leads: Leads, reading: Reading, source: str) -> None:
     """An MCP server card, verified by nothing but its origin."""
-    document = read_document(DocumentClass.MCP_SERVER_CARD, reading.body)
-    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    document = document_of(reading)
     card = read_server_card(document.members, reading.target)
     call.published.add_document(reading, server_card_findings(document, card))
     for endpoint in card.endpoints:

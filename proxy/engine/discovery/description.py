@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +21,7 @@ from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.client import Client
 from proxy.engine.discovery.manifests import FoundManifest
 from proxy.engine.discovery.preparation import DiscoveryOutcome, overhead
-from proxy.engine.discovery.publications import HINT, REJECTED, Document
+from proxy.engine.discovery.publications import HINT, REJECTED, Document, Endpoint
 from proxy.engine.discovery.records import DnsFacts
 from proxy.http.messages import SAFE_METHODS
 from proxy.http.targets import Target
@@ -59,16 +60,13 @@ class Discovered:
         """The domain's own manifest."""
         return None if self.found is None else self.found.manifest
 
-    @property
-    def outcome(self) -> DiscoveryOutcome:
-        """What all of it comes to."""
+    def outcome(self, documents: Sequence[Document], endpoints: Sequence[Endpoint]) -> DiscoveryOutcome:
+        """What all of it comes to, with what of it is listed."""
         if self.is_refused:
             return DiscoveryOutcome.REFUSED
-        call, published = self.call, self.call.published
-        is_for_agents = any(map(_is_for_agents, published.documents()))
-        if self.manifest is not None or published.endpoints() or is_for_agents:
+        if self.manifest is not None or endpoints or any(map(_is_for_agents, documents)):
             return DiscoveryOutcome.FOUND
-        is_unknown = call.is_cut_short or call.has_failures
+        is_unknown = self.call.is_cut_short or self.call.has_failures
         if self.found is None:
             return DiscoveryOutcome.UNAVAILABLE if is_unknown else DiscoveryOutcome.NOT_FOUND
         reading = self.found.reading
@@ -89,15 +87,16 @@ def _is_for_agents(document: Document) -> bool:
 def members(discovered: Discovered) -> dict[str, object]:
     """The answer, for a call that cost what its meter says."""
     call, manifest = discovered.call, discovered.manifest
+    documents, endpoints = call.published.documents(), call.published.endpoints()
     return {
         "domain": call.domain,
-        "outcome": discovered.outcome.value,
+        "outcome": discovered.outcome(documents, endpoints).value,
         "manifest": None if manifest is None else _manifest(discovered, manifest),
         "source": None if manifest is None else _source(discovered),
         "trust": None if manifest is None else _trust(manifest, discovered),
         "dns": discovered.dns.told() if discovered.dns else {"dnssec": "indeterminate", "records": []},
-        "documents": [document.told() for document in call.published.documents()],
-        "endpoints": [endpoint.told() for endpoint in call.published.endpoints()],
+        "documents": [document.told() for document in documents],
+        "endpoints": [endpoint.told() for endpoint in endpoints],
         "authorization": discovered.authorization.told() if discovered.authorization else None,
         "client": discovered.client.told(),
         "routes": [] if manifest is None else _routes(manifest, discovered.client),

@@ -22,7 +22,7 @@ from proxy.engine.discovery.client import client_of
 from proxy.engine.discovery.description import Discovered, members
 from proxy.engine.discovery.landing import Landing
 from proxy.engine.discovery.locallink import find_local
-from proxy.engine.discovery.preparation import costing_nothing, prepared
+from proxy.engine.discovery.preparation import costing_nothing, etag_of, prepared
 from proxy.engine.discovery.publications import Publications
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.records import DnsRound, DnsTrust
@@ -34,6 +34,7 @@ from proxy.engine.state import EngineState
 from proxy.http.problems import Problem, Slug
 from proxy.metering import Meter, current_meter
 from proxy.ports import Dns, LocalLink, Origin
+from proxy.single import SingleCalls
 
 # What DNS may take of the time for a call; documents have places of their own.
 _DNS_SHARE: Final = 0.25
@@ -101,7 +102,7 @@ class Discoverer:
         patience = min(settings.deadline * _DNS_SHARE, _DNS_SECONDS)
         self._dns = DnsRound(world.dns, secrets.token_bytes(16), patience, trust)
         self._results = Results(state.generations, state.clock)
-        self._under_way: dict[Question, asyncio.Task[_Found | Problem]] = {}
+        self._under_way: SingleCalls[Question, _Found | Problem] = SingleCalls()
         self._places = asyncio.Semaphore(_MOST_AT_ONCE)
 
     @property
@@ -125,17 +126,13 @@ class Discoverer:
 
         A call that waited for another's is told what it cost itself: nothing.
         """
-        task = self._under_way.get(question)
-        if task is not None:
-            found = await asyncio.shield(task)
-            return found if isinstance(found, Problem) else found.for_others
-        if len(self._under_way) >= _MOST_UNDER_WAY:
+        is_joined = question in self._under_way
+        if not is_joined and len(self._under_way) >= _MOST_UNDER_WAY:
             return _OVERLOADED
-        task = asyncio.get_running_loop().create_task(self._discover(question))
-        self._under_way[question] = task
-        task.add_done_callback(lambda _: self._under_way.pop(question, None))
-        found = await asyncio.shield(task)
-        return found if isinstance(found, Problem) else found.for_caller
+        found = await self._under_way.call(question, lambda: self._discover(question))
+        if isinstance(found, Problem):
+            return found
+        return found.for_others if is_joined else found.for_caller
 
     async def _discover(self, question: Question) -> _Found | Problem:
         meter = Meter()
@@ -165,9 +162,10 @@ class Discoverer:
                 break
         told = members(discovered)
         now, fresh_until = self._clock(), call.fresh_until
-        for_others = prepared(costing_nothing(told, now, fresh_until), fresh_until)
+        etag = etag_of(told)
+        for_others = prepared(costing_nothing(told, now, fresh_until), fresh_until, etag)
         self._results.put(question, for_others, uris, generation)
-        return _Found(prepared(told, fresh_until), for_others)
+        return _Found(prepared(told, fresh_until, etag), for_others)
 
     def _call(self, domain: str, meter: Meter, budget: Budget) -> Call:
         steps = Steps(self._clock, meter)

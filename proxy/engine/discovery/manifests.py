@@ -8,14 +8,12 @@ from typing import Final
 from proxy.discovery.access.manifest import Manifest, ManifestRefused, own_manifest
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import read_document
-from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.records.uaix1 import Uaix1, default_endpoint
 from proxy.discovery.redirects import moves
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.provenance import vouches
 from proxy.engine.discovery.publications import HINT, ORIGIN_TLS
-from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, shown
+from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, document_of, shown
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
@@ -84,8 +82,7 @@ async def _read(call: Call, target: Target) -> FoundManifest:
         spoken_for.update(hop.target.host for hop in moves(reading.hops))
     if target.host != call.domain:
         spoken_for.add(target.host)
-    document = read_document(DocumentClass.MANIFEST, reading.body)
-    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    document = document_of(reading)
     manifest = own_manifest(document.members, call.domain, frozenset(spoken_for))
     if isinstance(manifest, Manifest):
         findings = list(manifest_findings(document, manifest))
@@ -107,4 +104,4 @@ def _refused(
     reason = manifest.reason.value if isinstance(manifest, ManifestRefused) else "cross-domain"
     call.published.add_document(reading, [*findings, Finding("U-M4", "/site/url", detail)], trust=HINT)
     call.steps.note("manifest-authority", reading.url, StepOutcome.REFUSED, f"{reason}: {detail}")
-    return FoundManifest(replace(reading, outcome=ReadOutcome.REFUSED, reason=reason, detail=detail), None)
+    return FoundManifest(reading.refused(reason, detail), None)

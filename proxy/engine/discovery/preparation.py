@@ -48,11 +48,16 @@ def overhead(meter: Meter, domain: str) -> dict[str, object]:
     }
 
 
-def prepared(told: Mapping[str, object], fresh_until: float) -> Prepared:
-    """The answer as it is sent; with a problem in its place where nothing was found."""
+def etag_of(told: Mapping[str, object]) -> str:
+    """The tag of an answer, the same whatever the call cost: that of `costing_nothing` too."""
     digest = hashlib.sha256(_text(_lasting(told)).encode()).hexdigest()
+    return f'W/"{digest[:32]}"'
+
+
+def prepared(told: Mapping[str, object], fresh_until: float, etag: str) -> Prepared:
+    """The answer as it is sent; with a problem in its place where nothing was found."""
     before, after = json.dumps(told, separators=(",", ":")).split(json.dumps(_MARK))
-    return Prepared(before.encode(), after.encode(), f'W/"{digest[:32]}"', fresh_until, _problem(told))
+    return Prepared(before.encode(), after.encode(), etag, fresh_until, _problem(told))
 
 
 def _lasting(value: object) -> object:

@@ -92,7 +92,7 @@ class Reader:
         start = Reading(target, target, document_class, ReadOutcome.FAILED)
         refused = _out_of_reach(target, manner.realm)
         if refused is not None:
-            return replace(start, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
+            return start.refused(refused.reason, refused.detail)
         key = (target.uri, document_class, manner.accept, manner.fields, manner.judge)
         remembered = None if "cache-control" in manner.fields else self._negative.get(key)
         if remembered is not None and self._clock() < remembered.fresh_until:
@@ -109,12 +109,12 @@ class Reader:
             policy, location = POLICIES[got.document_class], got.fields.get("location")
             step = next_hop(policy, got.asked, got.hops, got.target, got.status, location)
             if isinstance(step, NotFollowed):
-                return replace(got, outcome=ReadOutcome.REFUSED, reason=step.reason, detail=step.detail)
+                return got.refused(step.reason, step.detail)
             refused = _out_of_reach(step.hop.target, manner.realm)
             if refused is None and manner.admit is not None:
                 refused = manner.admit(step.hop.target)
             if refused is not None:
-                return replace(got, outcome=ReadOutcome.REFUSED, reason=refused.reason, detail=refused.detail)
+                return got.refused(refused.reason, refused.detail)
             reading = replace(
                 Reading(got.asked, step.hop.target, got.document_class, ReadOutcome.FAILED),
                 hops=(*got.hops, step.hop),
@@ -243,8 +243,8 @@ def _refused(reading: Reading, problem: Problem) -> Reading:
             reason = str(problem.members.get("reason", problem.slug))
             return replace(reading, outcome=ReadOutcome.WRONG_KIND, reason=reason, detail=detail)
         case Slug.EGRESS_DENIED:
-            return replace(reading, outcome=ReadOutcome.REFUSED, reason="ssrf", detail=detail)
+            return reading.refused("ssrf", detail)
         case Slug.TOO_LARGE:
-            return replace(reading, outcome=ReadOutcome.REFUSED, reason=problem.slug, detail=detail)
+            return reading.refused(problem.slug, detail)
         case _:
             return replace(reading, outcome=ReadOutcome.FAILED, reason=problem.slug, detail=detail)

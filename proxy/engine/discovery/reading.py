@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from proxy.discovery.classes import DocumentClass
-from proxy.discovery.gate import NotADocument
+from proxy.discovery.gate import NotADocument, read_document
+from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.redirects import Hop
-from proxy.http.fields import NO_FIELDS, Fields
+from proxy.http.fields import NO_FIELDS, Fields, essence
 from proxy.http.messages import Realm, ResponseHead
 from proxy.http.secrets import masked
 from proxy.http.targets import Target
@@ -57,6 +58,10 @@ class Reading:
     fragment: str = ""
     """Where in the document at `target` this one stands, as a JSON pointer; "" for the whole."""
 
+    def refused(self, reason: str, detail: str) -> Reading:
+        """The same, but that it may not be read, or not any further."""
+        return replace(self, outcome=ReadOutcome.REFUSED, reason=reason, detail=detail)
+
     @property
     def is_found(self) -> bool:
         """Whether there is a document."""
@@ -75,7 +80,7 @@ class Reading:
     @property
     def media_type(self) -> str | None:
         """The declared type, without parameters and in lower case."""
-        return (self.fields.get("content-type") or "").partition(";")[0].strip().lower() or None
+        return essence(self.fields.get("content-type")) or None
 
     @property
     def place(self) -> str:
@@ -86,6 +91,13 @@ class Reading:
     def url(self) -> str:
         """Where it was read from in the end, as it may be shown."""
         return f"{shown(self.target)}#{self.fragment}" if self.fragment else shown(self.target)
+
+
+def document_of(reading: Reading) -> JsonDocument:
+    """What the JSON document of a reading holds: it was found, so its gate let it through."""
+    document = read_document(reading.document_class, reading.body)
+    assert isinstance(document, JsonDocument)
+    return document
 
 
 def shown(target: Target) -> str:

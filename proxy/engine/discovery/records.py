@@ -113,10 +113,8 @@ class DnsRound:
         facts.pointers += _listed(facts, found.pointers)
         facts.links += found.links
         facts.records += found.records
-        if len(found.agents) > _MOST_AGENTS:
-            detail = f"Of {len(found.agents)} agents in the index {_MOST_AGENTS} are looked up."
-            call.steps.note("dns-svcb", name, StepOutcome.SKIPPED, detail)
-        await asyncio.gather(*(self._agent(call, facts, agent) for agent in found.agents[:_MOST_AGENTS]))
+        agents = call.first("dns-svcb", found.agents, _MOST_AGENTS, "agents in the index", at=name)
+        await asyncio.gather(*(self._agent(call, facts, agent) for agent in agents))
 
     async def _ask(self, call: Call, step: str, name: str, record_type: str) -> DnsAnswer:
         if not call.budget.spend_question():

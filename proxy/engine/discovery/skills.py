@@ -8,13 +8,11 @@ from typing import Final
 
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import read_document
-from proxy.discovery.jsontext import JsonDocument
 from proxy.discovery.listings.digests import matches
 from proxy.discovery.listings.skills import Skill, SkillsIndex, read_skills
 from proxy.engine.discovery.call import Call
 from proxy.engine.discovery.publications import REJECTED
-from proxy.engine.discovery.reading import Manner, Reading
+from proxy.engine.discovery.reading import Manner, Reading, document_of
 from proxy.engine.discovery.steps import StepOutcome
 from proxy.http.targets import Target
 from proxy.lint.skills import skills_findings
@@ -47,8 +45,7 @@ def _listed(call: Call, reading: Reading) -> SkillsIndex | None:
     if not reading.is_found:
         call.published.add_document(reading)
         return None
-    document = read_document(DocumentClass.AGENT_SKILLS, reading.body)
-    assert isinstance(document, JsonDocument)  # the reading was let through by the same gate
+    document = document_of(reading)
     index = read_skills(document.members, reading.target)
     call.published.add_document(reading, skills_findings(document, index))
     return index if isinstance(index, SkillsIndex) else None

@@ -35,7 +35,7 @@ from proxy.engine.discovery.provenance import is_usable
 from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome, shown
 from proxy.engine.discovery.records import DnsFacts
 from proxy.engine.discovery.skills import find_skills
-from proxy.http.fields import Fields
+from proxy.http.fields import Fields, essence
 from proxy.http.messages import ResponseHead
 from proxy.http.targets import Target
 from proxy.ports import Origin
@@ -210,7 +210,7 @@ class Sources:
         if self._discovered.client.may_authorise:
             leads = self._leads
             self._discovered.authorization = await find_authorization(
-                self._call, leads.metadata_urls, tuple(leads.resources.items()), self._reach.issuer_slash
+                self._call, leads.metadata_urls, leads.resources, self._reach.issuer_slash
             )
 
     async def _server_card(self) -> None:
@@ -258,7 +258,6 @@ def _rel_of(link: Target) -> str:
 
 
 def _is_markdown(head: ResponseHead, _: bytes) -> NotADocument | None:
-    media_type = (head.fields.get("content-type") or "").partition(";")[0].strip().lower()
-    if media_type in (_MARKDOWN, "text/plain"):
+    if essence(head.fields.get("content-type")) in (_MARKDOWN, "text/plain"):
         return None
     return NotADocument(GateReason.NOT_TEXT, "the body is not declared as Markdown")

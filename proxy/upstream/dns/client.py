@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import partial
 
 import dns.exception
 import dns.name
@@ -16,6 +15,7 @@ import dns.rdatatype
 
 from proxy.discovery.records.dnsvalues import AddressRecord, DnsAnswer, DnsOutcome, Record, Security
 from proxy.ports import Clock
+from proxy.single import SingleCalls
 from proxy.upstream.dns.aliases import Chain, Ending
 from proxy.upstream.dns.cache import AnswerCache, lifetime
 from proxy.upstream.dns.convert import DECODERS, name_text, records
@@ -50,7 +50,7 @@ class DnsClient:
         self._clock = clock
         self._assessor = Assessor(judge, rounds.settings.failure_ttl)
         self._cache = AnswerCache()
-        self._under_way: dict[tuple[str, str], asyncio.Task[DnsAnswer]] = {}
+        self._under_way: SingleCalls[tuple[str, str], DnsAnswer] = SingleCalls()
 
     async def resolve(self, name: str, record_type: str) -> DnsAnswer:
         """The records of `record_type` ("TXT", "SVCB", "HTTPS", "A", "AAAA") at `name`. Failures are values."""
@@ -62,13 +62,8 @@ class DnsClient:
         kept = self._cache.get(*key, self._clock())
         if kept is not None:
             return kept
-        task = self._under_way.get(key)
-        if task is None:
-            # Begun in the caller's context, so that its meter counts what goes over the wire.
-            task = asyncio.get_running_loop().create_task(self._look_up(key, question))
-            self._under_way[key] = task
-            task.add_done_callback(partial(self._ended, key))
-        return await asyncio.shield(task)
+        # Begun in the caller's context, so that its meter counts what goes over the wire.
+        return await self._under_way.call(key, lambda: self._look_up(key, question))
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """The literal addresses of `host`, IPv6 before IPv4 (RFC 8305 §4); none when there are none to be had."""
@@ -79,15 +74,7 @@ class DnsClient:
 
     async def close(self) -> None:
         """Give up every question under way; who waits for one is cancelled."""
-        tasks = list(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _ended(self, key: tuple[str, str], task: asyncio.Task[DnsAnswer]) -> None:
-        del self._under_way[key]
-        if not task.cancelled():
-            task.exception()  # nobody may be left to take it
+        await self._under_way.close()
 
     async def _look_up(self, key: tuple[str, str], question: _Question) -> DnsAnswer:
         try:

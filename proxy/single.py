@@ -17,6 +17,12 @@ class SingleCalls(Generic[K, V]):
     def __init__(self) -> None:
         self._running: dict[K, asyncio.Task[V]] = {}
 
+    def __contains__(self, key: K) -> bool:
+        return key in self._running
+
+    def __len__(self) -> int:
+        return len(self._running)
+
     async def call(self, key: K, start: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """The result of the call under way for `key`, or of `start()` if there is none; raises what it raises."""
         task = self._running.get(key)
@@ -25,6 +31,13 @@ class SingleCalls(Generic[K, V]):
             self._running[key] = task
             task.add_done_callback(partial(self._ended, key))
         return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Give up every call under way; who waits for one is cancelled."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, key: K, task: asyncio.Task[V]) -> None:
         del self._running[key]

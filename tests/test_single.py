@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from proxy.stores.single import SingleCalls
+from proxy.single import SingleCalls
 from tests.stores.samples import started
 
 
