@@ -330,8 +330,8 @@ def entry(identifier: str, path: str, **members: Any) -> dict[str, Any]:
     return {"identifier": identifier, "type": "a/b", "url": f"https://example.com/{path}", **members}
 
 
-def test_20_000_entries_end_at_the_limit() -> None:
-    found = read(catalog(*(entry(f"urn:air:example.com:a{number}", "x") for number in range(20_000))))
+def test_100_000_entries_end_at_the_limit() -> None:
+    found = read(catalog(*(entry(f"urn:air:example.com:a{number}", "x") for number in range(100_000))))
     assert len(found.entries) == MOST_ENTRIES
     assert rules(found) == ["CAT-7 /entries?"]
 
@@ -349,6 +349,11 @@ def test_20_megabytes_are_read() -> None:
 
 def test_findings_are_bounded() -> None:
     assert len(read(catalog(*[{}] * 20_000)).findings) == 101
+
+
+def test_100_000_empty_entries_are_more_than_is_parsed() -> None:
+    refused = parse_catalog(catalog(*[{}] * 100_000), BASE)
+    assert isinstance(refused, NotADocument) and refused.reason is GateReason.TOO_MANY
 
 
 def test_catalogs_nested_in_data() -> None:
