@@ -254,16 +254,16 @@ async def test_closed_client() -> None:
         )
 
 
-SHORT = UpstreamLimits(connect_timeout=0.2, total_timeout=0.2)
+SHORT = UpstreamLimits(connect_timeout=0.5, total_timeout=0.5)
 SILENT: dict[str, tuple[Parts, str]] = {
-    "no head": ((Ending.STAY,), "The origin sent no response within 0.2 seconds (upstream.total_timeout)."),
+    "no head": ((Ending.STAY,), "The origin sent no response within 0.5 seconds (upstream.total_timeout)."),
     "half a head": (
         (b"HTTP/1.1 200 OK\r\nfoo: b", Ending.STAY),
-        "The origin sent no response within 0.2 seconds (upstream.total_timeout).",
+        "The origin sent no response within 0.5 seconds (upstream.total_timeout).",
     ),
     "interim responses only": (
         (b"HTTP/1.1 103 E\r\n\r\n" * 9, Ending.STAY),
-        "The origin sent no response within 0.2 seconds (upstream.total_timeout).",
+        "The origin sent no response within 0.5 seconds (upstream.total_timeout).",
     ),
     "no body": ((message(ONE), Ending.STAY), "The body did not arrive in time (upstream.total_timeout)."),
     "half a body": (

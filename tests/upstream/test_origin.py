@@ -177,21 +177,21 @@ async def test_other_streams_may_be_slow_but_not_silent() -> None:
 async def test_stream_may_outlast_the_total() -> None:
     gates = [asyncio.Event() for _ in range(4)]
     parts = [part for gate in gates for part in (gate, b"x")]
-    limits = UpstreamLimits(total_timeout=0.2)
+    limits = UpstreamLimits(total_timeout=0.8)
     async with ScriptedOrigin([(message(), *parts)]) as origin, client(limits) as upstream:
         response = await upstream.fetch(request_to(origin))
         for number, gate in enumerate(gates):
-            asyncio.get_running_loop().call_later(0.1 * number, gate.set)
+            asyncio.get_running_loop().call_later(0.3 * number, gate.set)
         assert b"".join([chunk async for chunk in response.chunks()]) == b"x" * 4
 
 
 async def test_large_upload_may_outlast_the_total() -> None:
     async def slowly() -> AsyncIterator[bytes]:
         for _ in range(4):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
             yield b"x"
 
-    async with ScriptedOrigin([OK]) as origin, client(UpstreamLimits(total_timeout=0.25)) as upstream:
+    async with ScriptedOrigin([OK]) as origin, client(UpstreamLimits(total_timeout=0.9)) as upstream:
         assert await (await upstream.fetch(request_to(origin, "POST"), slowly())).read(9) == b"hi"
         assert origin.requests[0].count(b"\r\nx\r\n") == 4
 

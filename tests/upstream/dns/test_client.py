@@ -38,7 +38,7 @@ from tests.simulators.nameserver import (
 
 NAME = "_agent.example.com"
 GOOD = records(f'{NAME}. 300 IN TXT "v=uaix1"')
-OFF = DnsSettings((), dnssec=Dnssec.OFF, timeout=0.4, attempt_timeout=0.15)
+OFF = DnsSettings((), dnssec=Dnssec.OFF, timeout=1.6, attempt_timeout=0.6)
 PREFER = replace(OFF, dnssec=Dnssec.PREFER)
 TRUSTED = replace(PREFER, trust_ad_from=frozenset({"127.0.0.1"}))
 

@@ -30,7 +30,7 @@ async def outcome(*replies: Reply) -> tuple[DnsReason | None, tuple[int, ...]]:
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(ScriptedNameserver({(NAME, "TXT"): reply})) for reply in replies]
         resolvers = tuple(Resolver("127.0.0.1", server.port) for server in servers)
-        asking = Rounds(DnsSettings(resolvers, timeout=0.5, attempt_timeout=0.15))
+        asking = Rounds(DnsSettings(resolvers, timeout=2.0, attempt_timeout=0.6))
         reason = None
         try:
             await asking.ask(QNAME, TXT, asking.deadline())

@@ -23,6 +23,8 @@ from tests.simulators.wire import Authority
 UDP, TCP, TLS = Transport.UDP, Transport.TCP, Transport.TLS
 NAME = "_agent.example.com"
 GOOD = records(f'{NAME}. 300 IN TXT "v=uaix1"')
+# What ends by itself is given more time than a busy machine takes; what only the clock ends, no more than it needs.
+AMPLE, SHORT = 10.0, 1.0
 LONG = records(f"{NAME}. 300 IN TXT " + " ".join(['"' + "x" * 255 + '"'] * 20))
 
 
@@ -39,7 +41,7 @@ def first(query: Query) -> bytes:
 async def ask(
     reply: Reply,
     transport: Transport = UDP,
-    seconds: float = 0.3,
+    seconds: float = AMPLE,
     query: dns.message.Message | None = None,
 ) -> tuple[dns.message.Message, ScriptedNameserver, Meter]:
     """One exchange with a server that gives `reply`."""
@@ -53,7 +55,7 @@ async def ask(
         return response, server, meter
 
 
-async def refusal(reply: Reply, transport: Transport = UDP, seconds: float = 0.3) -> DnsReason:
+async def refusal(reply: Reply, transport: Transport = UDP, seconds: float = AMPLE) -> DnsReason:
     with pytest.raises(DnsFailure) as caught:
         await ask(reply, transport, seconds)
     return caught.value.reason
@@ -78,7 +80,7 @@ async def test_too_long_for_udp() -> None:
 async def test_the_longest_message() -> None:
     strings = " ".join(['"' + "x" * 255 + '"'] * 127)
     huge = records(*(f"{NAME}. 300 IN TXT {strings} {number}" for number in range(2)))
-    response, server, meter = await ask(huge, TCP, 2.0)
+    response, server, meter = await ask(huge, TCP)
     assert len(response.answer[0]) == 2 and meter.bytes_received == server.octets_out > 65_000
 
 
@@ -116,7 +118,9 @@ DAMAGES = {
 @pytest.mark.parametrize("transport", [UDP, TCP])
 @pytest.mark.parametrize(("change", "reason"), DAMAGES.items(), ids=DAMAGES)
 async def test_no_answer_to_the_question(transport: Transport, change: str, reason: DnsReason) -> None:
-    assert await refusal(damaged(change), transport) is reason
+    # A datagram that answers something else is passed over until the time is up.
+    ends_by_clock = transport is UDP and reason is DnsReason.OTHER_QUESTION
+    assert await refusal(damaged(change), transport, SHORT if ends_by_clock else AMPLE) is reason
 
 
 @pytest.mark.parametrize("change", ["other id", "other name", "garbage", "the query itself"])
@@ -150,7 +154,7 @@ async def test_from_another_address() -> None:
     transport, _ = await loop.create_datagram_endpoint(Server, local_addr=("127.0.0.1", 0))
     port = transport.get_extra_info("sockname")[1]
     with pytest.raises(DnsFailure) as caught:
-        await exchange(asked(), Resolver("127.0.0.1", port), UDP, 0.2)
+        await exchange(asked(), Resolver("127.0.0.1", port), UDP, SHORT)
     transport.abort()
     assert caught.value.reason is DnsReason.TIMEOUT and len(asker) == 1
 
@@ -159,7 +163,7 @@ async def test_a_flood() -> None:
     def reply(query: Query, transport: str) -> Sequence[bytes]:
         return [*damaged("other id")(query, transport)] * 500
 
-    assert await refusal(reply) is DnsReason.OTHER_QUESTION
+    assert await refusal(reply, UDP, SHORT) is DnsReason.OTHER_QUESTION
 
 
 @pytest.mark.parametrize("transport", [UDP, TCP])
@@ -177,7 +181,7 @@ async def test_nobody_there(transport: Transport, host: str) -> None:
     async with ScriptedNameserver({}) as server:
         port = server.port
     with pytest.raises(DnsFailure) as caught:
-        await exchange(asked(), Resolver(host, port), transport, 2.0)
+        await exchange(asked(), Resolver(host, port), transport, AMPLE)
     assert caught.value.reason is DnsReason.UNREACHABLE
 
 
@@ -204,7 +208,7 @@ async def test_connection_closed(octets: bytes, reason: DnsReason) -> None:
     async with server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(DnsFailure) as caught:
-            await exchange(asked(), Resolver("127.0.0.1", port), TCP, 1.0)
+            await exchange(asked(), Resolver("127.0.0.1", port), TCP, AMPLE)
     assert caught.value.reason is reason
 
 
@@ -229,11 +233,11 @@ async def test_tls(
     async with ScriptedNameserver({(NAME, "TXT"): LONG}, tls=authority.server(*names)) as server:
         resolver = Resolver("127.0.0.1", server.port, wanted)
         if reason is None:
-            response = await exchange(asked(), resolver, TLS, 2.0, trusted)
+            response = await exchange(asked(), resolver, TLS, AMPLE, trusted)
             assert len(response.answer[0][0].strings) == 20 and server.count(NAME, "TXT") == 1
             return
         with pytest.raises(DnsFailure) as caught:
-            await exchange(asked(), resolver, TLS, 2.0, trusted)
+            await exchange(asked(), resolver, TLS, AMPLE, trusted)
         assert caught.value.reason is reason and not server.asked
 
 
@@ -241,13 +245,13 @@ async def test_tls_with_an_unknown_authority(authority: Authority) -> None:
     async with ScriptedNameserver({}, tls=authority.server("127.0.0.1")) as server:
         with pytest.raises(DnsFailure) as caught:
             resolver = Resolver("127.0.0.1", server.port)
-            await exchange(asked(), resolver, TLS, 2.0, ssl.create_default_context())
+            await exchange(asked(), resolver, TLS, AMPLE, ssl.create_default_context())
     assert caught.value.reason is DnsReason.UNREACHABLE and "TLS" in caught.value.detail
 
 
 async def test_nothing_is_counted_without_a_meter() -> None:
     async with ScriptedNameserver({(NAME, "TXT"): GOOD}) as server:
-        assert (await exchange(asked(), Resolver("127.0.0.1", server.port), UDP, 1.0)).answer
+        assert (await exchange(asked(), Resolver("127.0.0.1", server.port), UDP, AMPLE)).answer
 
 
 async def test_cancelled() -> None:
