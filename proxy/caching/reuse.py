@@ -36,6 +36,7 @@ class StalePermit(StrEnum):
     FORBIDDEN = "forbidden"
     TOO_OLD = "too-old"
     ITSELF_AN_ERROR = "itself-an-error"
+    TRUST_ENDED = "trust-ended"
 
     @property
     def allows(self) -> bool:
@@ -155,7 +156,7 @@ def _declines_stale(directives: RequestDirectives) -> bool:
 
 def may_serve_while_revalidating(stored: StoredResponse, directives: RequestDirectives, now: float) -> bool:
     """RFC 5861 §3, or the client's own max-stale (§5.2.1.2); never against a ban on stale (§4.2.4)."""
-    if stored.forbids_stale or _declines_stale(directives):
+    if stored.forbids_stale or _declines_stale(directives) or stored.has_ended(now):
         return False
     accepted = max(stored.stale_while_revalidate, directives.max_stale or 0.0)
     return stored.staleness(now) < accepted
@@ -167,6 +168,8 @@ def stale_permit(
     """May `stored` be served though the origin failed? `outage_stale` is the operator's contract, seconds."""
     if stored.forbids_stale or _declines_stale(directives) or _is_declined(stored, directives, now):
         return StalePermit.FORBIDDEN
+    if stored.has_ended(now):
+        return StalePermit.TRUST_ENDED
     if stored.status >= 500:
         return StalePermit.ITSELF_AN_ERROR
     staleness = stored.staleness(now)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from proxy.caching.preconditions import NotModified, NotSatisfiable, Selection, Slice
 from proxy.caching.reuse import Forward
 from proxy.caching.stored import StoredResponse
 from proxy.http.messages import ResponseHead
 from proxy.http.structured import Token, serialise_item
-from proxy.http.timestamps import timestamp
 
 IDENTITY = "discovery-proxy"
 VIA = f"1.1 {IDENTITY}"
@@ -87,17 +85,17 @@ def served_head(stored: StoredResponse, selection: Selection, status: CacheStatu
 
 def _selected(stored: StoredResponse, selection: Selection) -> ResponseHead:
     if isinstance(selection, NotModified):
-        kept = stored.fields.where(lambda name, _: name.lower() in _NOT_MODIFIED_FIELDS)
+        kept = stored.promised.where(lambda name, _: name.lower() in _NOT_MODIFIED_FIELDS)
         return ResponseHead(304, "Not Modified", kept)
     if isinstance(selection, Slice):
-        fields = stored.fields.without(_OF_THE_WHOLE).with_value("Content-Range", selection.content_range)
+        fields = stored.promised.without(_OF_THE_WHOLE).with_value("Content-Range", selection.content_range)
         return ResponseHead(206, "Partial Content", fields)
     if isinstance(selection, NotSatisfiable):
-        fields = stored.fields.where(lambda name, _: _suits_416(name.lower()))
+        fields = stored.promised.where(lambda name, _: _suits_416(name.lower()))
         return ResponseHead(
             416, "Range Not Satisfiable", fields.plus(("Content-Range", f"bytes */{selection.length}"))
         )
-    return ResponseHead(stored.status, stored.reason, stored.fields)
+    return ResponseHead(stored.status, stored.reason, stored.promised)
 
 
 def _suits_416(name: str) -> bool:
@@ -116,19 +114,3 @@ def with_proxy_fields(head: ResponseHead, status: CacheStatus) -> ResponseHead:
     return ResponseHead(
         head.status, head.reason, head.fields.plus(("Via", VIA), ("Cache-Status", status.serialise()))
     )
-
-
-def trust_state(scheme: str) -> str:
-    """What vouches for an unsigned document: its origin's TLS, or over plain http nothing."""
-    return "origin-tls" if scheme == "https" else "hint"
-
-
-def trust_field(scheme: str, checked_at: float) -> tuple[str, str]:
-    """Discovery-Trust of an unsigned document, `checked_at` in Unix seconds."""
-    return "Discovery-Trust", _trust_value(scheme, math.floor(checked_at))
-
-
-@lru_cache(maxsize=4096)
-def _trust_value(scheme: str, checked_at: int) -> str:
-    state = Token(trust_state(scheme))
-    return serialise_item(state, {"source": Token("origin"), "checked": timestamp(checked_at, "seconds")})

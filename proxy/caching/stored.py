@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
 from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
+from proxy.caching.vouching import Vouching, from_members, to_members, within
 from proxy.http.fields import Fields
 from proxy.http.targets import parse_target
 
 # A record of another format is a miss, never an error: a cache may forget.
-RECORD_FORMAT = 1
+RECORD_FORMAT = 2
 _NUMBERS = ("born", "stale_while_revalidate", "stale_if_error", "keep_until")
 _MEMBERS = {
     "uri": str,
@@ -63,15 +65,28 @@ class StoredResponse:
     """The entity tag to answer clients with; minted when the origin sent no validator."""
     keep_until: float
     """When nothing can be done with it any more and stores may drop it."""
+    vouching: Vouching | None = None
+    """What vouches for a document of a known class."""
+    ends_at: float = field(init=False, compare=False, repr=False)
+    """From when on it may not be served without asking again; mostly never."""
+    fresh_until: float = field(init=False, compare=False, repr=False)
+    """The moment at which it stops being fresh."""
+    promised: Fields = field(init=False, compare=False, repr=False)
+    """`fields` as clients get them: without any freshness past `ends_at`."""
+
+    def __post_init__(self) -> None:
+        ends_at = math.inf if self.vouching is None else self.vouching.ends_at
+        object.__setattr__(self, "ends_at", ends_at)
+        object.__setattr__(self, "fresh_until", min(self.born + self.lifetime.seconds, ends_at))
+        object.__setattr__(self, "promised", within(self.fields, self.born, ends_at))
+
+    def has_ended(self, now: float) -> bool:
+        """Whether what vouched for it does so no longer."""
+        return now >= self.ends_at
 
     def age(self, now: float) -> float:
         """Current age in seconds (§4.2.3), never negative."""
         return max(0.0, now - self.born)
-
-    @property
-    def fresh_until(self) -> float:
-        """The moment at which it stops being fresh."""
-        return self.born + self.lifetime.seconds
 
     def is_fresh(self, now: float) -> bool:
         """§4.2: response_is_fresh."""
@@ -134,6 +149,7 @@ def to_record(stored: StoredResponse) -> str:
         "downstream_etag": stored.downstream_etag,
         "keep_until": stored.keep_until,
         "length": len(stored.body),
+        "vouching": None if stored.vouching is None else to_members(stored.vouching),
     }
     return json.dumps(record, separators=(",", ":"))
 
@@ -172,6 +188,7 @@ def _from_record(record: Mapping[str, Any], body: bytes) -> StoredResponse:
         tags=tuple(_checked(str, tag) for tag in record["tags"]),
         exchange=Exchange(request_time, response_time),
         lifetime=Lifetime(_number(seconds), LifetimeSource(source)),
+        vouching=None if record["vouching"] is None else from_members(record["vouching"]),
         **members,
     )
 

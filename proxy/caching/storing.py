@@ -15,6 +15,7 @@ from proxy.caching.directives import ResponseDirectives, parse_request_directive
 from proxy.caching.freshness import HEURISTIC_STATUSES, Exchange, Lifetime, born, freshness_lifetime
 from proxy.caching.stored import MAX_KEEP, StoredResponse
 from proxy.caching.vary import parse_vary, selecting_values
+from proxy.caching.vouching import Vouching, unsigned
 from proxy.http.fields import Fields, end_to_end, essence, split_list
 from proxy.http.messages import Request, ResponseHead
 
@@ -229,7 +230,15 @@ def _draft(
         generation=generation,
         downstream_etag=fields.get("etag"),
         keep_until=min(birth + lifetime.seconds + useful, exchange.request_time + MAX_KEEP),
+        vouching=_vouching(request, policy, exchange),
     )
+
+
+def _vouching(request: Request, policy: StoragePolicy, exchange: Exchange) -> Vouching | None:
+    """The way a document came vouches for it, until somebody looks at its signature."""
+    if policy.document_class == "other":
+        return None
+    return unsigned(request.target.scheme, exchange.response_time)
 
 
 def _selecting_names(head: ResponseHead, policy: StoragePolicy) -> tuple[str, ...]:

@@ -9,12 +9,11 @@ from proxy.caching.serving import (
     CacheStatus,
     selected_body,
     served_head,
-    trust_field,
-    trust_state,
     ttl,
     with_proxy_fields,
 )
 from proxy.caching.stored import StoredResponse, variant_name
+from proxy.caching.vouching import Vouching, unsigned
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.engine.settings import ClassRules
@@ -35,9 +34,8 @@ def from_store(
     """The stored response as this client asked for it: whole, a range, or "not modified"."""
     selection = evaluate(request.method, request.fields, stored, now)
     head = served_head(stored, selection, status, now)
-    if stored.document_class != DocumentClass.OTHER:
-        trust = trust_field(request.target.scheme, stored.exchange.response_time)
-        head = ResponseHead(head.status, head.reason, head.fields.plus(trust))
+    if stored.vouching is not None:
+        head = _with_trust(head, stored.vouching, now)
     outcome = Outcome(
         served=served,
         status=head.status,
@@ -48,7 +46,7 @@ def from_store(
         ttl=ttl(stored, now),
         collapsed=status.collapsed,
         upstream_seconds=upstream_seconds,
-        trust=_trust(request, stored.document_class),
+        vouching=stored.vouching,
         variant=variant_name(stored),
         detail=status.detail,
     )
@@ -103,8 +101,10 @@ def forwarded(
 ) -> tuple[ResponseHead, Outcome]:
     """An origin's own head, marked as ours to pass on, and the outcome that tells of it."""
     marked = with_proxy_fields(head, status)
+    vouching = None
     if rules.document_class is not DocumentClass.OTHER:
-        marked = replace(marked, fields=marked.fields.plus(trust_field(request.target.scheme, now)))
+        vouching = unsigned(request.target.scheme, now)
+        marked = _with_trust(marked, vouching, now)
     outcome = Outcome(
         served=served,
         status=head.status,
@@ -112,11 +112,11 @@ def forwarded(
         document_class=rules.document_class,
         cache_status=status.serialise(),
         upstream_seconds=upstream_seconds,
-        trust=_trust(request, rules.document_class),
+        vouching=vouching,
         detail=status.detail,
     )
     return marked, outcome
 
 
-def _trust(request: Request, document_class: str) -> str | None:
-    return None if document_class == DocumentClass.OTHER else trust_state(request.target.scheme)
+def _with_trust(head: ResponseHead, vouching: Vouching, now: float) -> ResponseHead:
+    return ResponseHead(head.status, head.reason, head.fields.plus(("Discovery-Trust", vouching.told(now))))

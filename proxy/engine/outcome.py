@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from proxy.caching.vouching import Vouching
 from proxy.http.messages import ResponseHead
 from proxy.http.problems import Problem
 from proxy.http.targets import Target
@@ -20,6 +21,8 @@ class Served(StrEnum):
     REVALIDATED = "revalidated"
     MISS = "miss"
     EXPIRED = "expired"
+    MIRROR = "mirror"
+    IPFS = "ipfs"
     BYPASS = "bypass"
     TUNNEL = "tunnel"
     LOCAL = "local"
@@ -39,8 +42,8 @@ class Outcome:
     ttl: int | None = None
     collapsed: bool = False
     upstream_seconds: float | None = None
-    trust: str | None = None
-    """The state that Discovery-Trust tells of a document."""
+    vouching: Vouching | None = None
+    """What vouches for a document of a known class: the value behind Discovery-Trust."""
     variant: str | None = None
     """Which variant was served: the selecting fields and a digest of their values."""
     detail: str | None = None

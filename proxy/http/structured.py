@@ -49,16 +49,20 @@ def parse_dictionary(values: Sequence[str]) -> Mapping[str, BareItem | InnerList
 
 
 def serialise_item(
-    value: Token | str | int | bool, parameters: Mapping[str, Token | str | int | bool | Date]
+    value: Token | str | int | bool,
+    parameters: Mapping[str, Token | str | int | bool | Date],
+    *,
+    spaced: bool = True,
 ) -> str:
-    """An item with parameters (RFC 9651 §4.1.3), with a space before each: `discovery-proxy; hit; ttl=-12`.
+    """An item with parameters (RFC 9651 §4.1.3); `spaced` as RFC 9211 shows them: `discovery-proxy; hit; ttl=-12`.
 
     Characters a string cannot hold become "?". Keys and tokens are the proxy's own and are written as they
     are; integers have at most 15 digits.
     """
     text = _serialise_bare_item(value)
+    separator = "; " if spaced else ";"
     for key, parameter in parameters.items():
-        text += f"; {key}" if parameter is True else f"; {key}={_serialise_bare_item(parameter)}"
+        text += separator + (key if parameter is True else f"{key}={_serialise_bare_item(parameter)}")
     return text
 
 

@@ -130,7 +130,7 @@ def _members(request: _Request) -> dict[str, object]:
         "cache_status": outcome.cache_status,
         "age": outcome.age,
         "ttl": outcome.ttl,
-        "trust": outcome.trust,
+        "trust": None if outcome.vouching is None else outcome.vouching.state_at(request.at),
         "variant": outcome.variant,
         "detail": outcome.detail,
         "upstream_ms": None if upstream is None else round(upstream * 1000, 3),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proxy.caching.preconditions import NotModified, NotSatisfiable, Selection, Slice, Whole
 from proxy.caching.reuse import Forward
-from proxy.caching.serving import CacheStatus, selected_body, served_head, trust_field, ttl, with_proxy_fields
+from proxy.caching.serving import CacheStatus, selected_body, served_head, ttl, with_proxy_fields
 from proxy.caching.storing import StoragePolicy
 from proxy.http.fields import Fields
 from tests.caching.samples import BODY, NOW, date, head, stored
@@ -209,14 +209,3 @@ def test_our_member_comes_last_9211_2() -> None:
     assert passed_on.fields.get("cache-status") == "other; hit, discovery-proxy; fwd=method"
     assert passed_on.fields.get("via") == "1.0 other, 1.1 discovery-proxy"
     assert passed_on.fields.without(("via", "cache-status")) == Fields()
-
-
-@pytest.mark.parametrize(
-    ("scheme", "value"),
-    [
-        ("https", 'origin-tls; source=origin; checked="2027-01-15T08:00:00Z"'),
-        ("http", 'hint; source=origin; checked="2027-01-15T08:00:00Z"'),
-    ],
-)
-def test_trust_field(scheme: str, value: str) -> None:
-    assert trust_field(scheme, NOW + 0.9) == ("Discovery-Trust", value)

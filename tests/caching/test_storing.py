@@ -19,6 +19,7 @@ from proxy.caching.storing import (
     mint_etag,
     response_tags,
 )
+from proxy.caching.vouching import unsigned
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.structured import Token, parse_dictionary
@@ -377,6 +378,7 @@ def test_what_is_stored() -> None:
         generation=7,
         downstream_etag=None,
         keep_until=NOW + 54,
+        vouching=unsigned("https", NOW),
     )
 
 

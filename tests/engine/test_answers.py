@@ -8,6 +8,7 @@ import pytest
 
 from proxy.caching.reuse import Forward
 from proxy.caching.serving import CacheStatus
+from proxy.caching.vouching import unsigned
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.answers import from_store, refusal
 from proxy.engine.outcome import Outcome, Served
@@ -43,12 +44,12 @@ def test_from_store(fields: dict[str, str], method: str, status: int, body: byte
         age=20,
         ttl=40,
         upstream_seconds=0.25,
-        trust="origin-tls",
+        vouching=unsigned("https", START),
     )
 
 
 def test_class_other_has_no_trust_to_tell() -> None:
-    stored = replace(response(), document_class=DocumentClass.OTHER.value)
+    stored = replace(response(), document_class=DocumentClass.OTHER.value, vouching=None)
     answer = from_store(request(URI), stored, HIT, Served.FRESH, START)
     assert "discovery-trust" not in answer.head.fields
 

@@ -11,6 +11,7 @@ from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
 from proxy.caching.generations import host_scopes
 from proxy.caching.stored import StoredResponse
 from proxy.caching.vary import selecting_values
+from proxy.caching.vouching import unsigned
 from proxy.http.fields import Fields
 from proxy.ports import StoreUnavailable
 from proxy.stores.variants import variant_of
@@ -41,6 +42,7 @@ _PLAIN = StoredResponse(
     generation=0,
     downstream_etag='"1"',
     keep_until=START + 3600,
+    vouching=unsigned("https", START),
 )
 
 
