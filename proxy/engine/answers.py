@@ -63,7 +63,7 @@ def refusal(
     """`problem` as the answer to `request`; a failed exchange is told among its attempts."""
     if problem.slug in _OF_EXCHANGES:
         problem = replace(
-            problem, members={**problem.members, "attempts": [_attempt(request, problem, upstream_seconds)]}
+            problem, members={**problem.members, "attempts": [attempt_of(request, problem, upstream_seconds)]}
         )
     outcome = Outcome(
         served=Served.ERROR,
@@ -78,7 +78,7 @@ def refusal(
     return Refusal(problem, outcome)
 
 
-def _attempt(request: Request, problem: Problem, seconds: float | None) -> dict[str, object]:
+def attempt_of(request: Request, problem: Problem, seconds: float | None) -> dict[str, object]:
     """What was tried and how it ended. The query stays out: it may hold a secret."""
     target = request.target
     return {
@@ -98,12 +98,15 @@ def forwarded(
     served: Served,
     upstream_seconds: float,
     now: float,
+    vouching: Vouching | None = None,
 ) -> tuple[ResponseHead, Outcome]:
-    """An origin's own head, marked as ours to pass on, and the outcome that tells of it."""
+    """An origin's own head, marked as ours to pass on, and the outcome that tells of it.
+
+    `vouching` is what was found out of a document; without it, the way that it came vouches for it.
+    """
     marked = with_proxy_fields(head, status)
-    vouching = None
     if rules.document_class is not DocumentClass.OTHER:
-        vouching = unsigned(request.target.scheme, now)
+        vouching = vouching or unsigned(request.target.scheme, now)
         marked = _with_trust(marked, vouching, now)
     outcome = Outcome(
         served=served,

@@ -6,24 +6,25 @@ request that had a stored response to fall back on, a body that is not the docum
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from proxy.caching.directives import NO_REQUEST_DIRECTIVES, parse_response_directives
+from proxy.caching.directives import NO_REQUEST_DIRECTIVES
 from proxy.caching.reuse import Forward, stale_permit
 from proxy.caching.serving import CacheStatus
 from proxy.caching.stored import StoredResponse
 from proxy.caching.storing import NotStored, NotStoredReason, Storable, may_store
-from proxy.caching.validation import Freshened, NotOurs, conditional_request, fill_request, freshen
+from proxy.caching.validation import NotOurs, conditional_request, fill_request, freshen
+from proxy.caching.vouching import Vouching
 from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_large_for
 from proxy.engine.answers import forwarded
 from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable
+from proxy.engine.exchanges import LEAVES_STORED, closing_on_error, is_failure, problem_of, unstored
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.places import Places
 from proxy.engine.settings import ClassRules
 from proxy.engine.state import EngineState
-from proxy.http.fields import NO_FIELDS, Fields
+from proxy.engine.vouching import Document, Voucher
+from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead, received
 from proxy.http.problems import Problem, Slug
 from proxy.ports import (
@@ -36,19 +37,12 @@ from proxy.ports import (
 )
 from proxy.stores.variants import variant_of
 
-# Answers that say "not to you, not now": they go to the client and leave the stored response alone.
-LEAVES_STORED = frozenset({401, 403, 406, 407, 408, 425, 429})
 # Answers to a client's own conditions and Range; stored, they would answer those who sent none.
 _OF_CONDITIONS = frozenset({412, 416})
 # Why an answer is not stored that says nothing of what other clients may be served.
 _OF_ONE_CLIENT = frozenset(
     {NotStoredReason.AUTHORIZATION, NotStoredReason.REQUEST_NO_STORE, NotStoredReason.PARTIAL}
 )
-
-
-def is_failure(status: int) -> bool:
-    """A 5xx that speaks of the server's state rather than of the resource; 501 speaks of the method."""
-    return status >= 500 and status != 501
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +86,11 @@ class _NotOurs:
 class Filler:
     """Sends fills and revalidations and stores what comes of them."""
 
-    def __init__(self, state: EngineState, origin: Origin) -> None:
+    def __init__(self, state: EngineState, origin: Origin, voucher: Voucher | None = None) -> None:
         self._origin = origin
+        self._voucher = voucher
         self._store = state.store
+        self._copies = state.copies
         self._observer = state.observer
         self._clock = state.clock
         self._settings = state.settings
@@ -111,6 +107,8 @@ class Filler:
         except Refused as refused:
             return self._failed(ask, refused.problem, started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
+        if not isinstance(end, Failed):
+            self._copies.drop(ask.key)
         return end
 
     def _failed(self, ask: Ask, problem: Problem, started: float) -> Failed:
@@ -141,12 +139,12 @@ class Filler:
             got = _Received(ask, sent, response, head, started, ask.stored or replaced)
             if head.status == 304:
                 response.close()
-                return self._not_modified(got)
-            if is_failure(head.status) and got.old is not None:
+                return await self._not_modified(got)
+            if is_failure(head.status) and (got.old is not None or ask.rules.has_copies):
                 return await self._failure(got)
             return await self._answered(got)
 
-    def _not_modified(self, got: _Received) -> FillEnd | _NotOurs:
+    async def _not_modified(self, got: _Received) -> FillEnd | _NotOurs:
         ask = got.ask
         if ask.with_conditions:
             return NotStorable(self._whole(got, b"", "not-modified"))
@@ -156,13 +154,27 @@ class Filler:
         result = freshen(ask.stored, got.sent, got.head, got.response.exchange, rules, ask.generation, limit)
         if isinstance(result, NotOurs):
             return _NotOurs()
-        kept = self._publish(got, result)
-        return Filled(result.stored, 304, self._clock() - got.started, kept, _unstored(got.head))
+        stored = await self._vouched(got, result.stored, may_keep=result.withdrawn is None)
+        kept = self._publish(got, stored, result.withdrawn)
+        return Filled(stored, 304, self._clock() - got.started, kept, unstored(got.head))
 
-    def _publish(self, got: _Received, result: Freshened) -> bool:
-        if result.withdrawn is None:
-            return self._put(got, result.stored)
-        self._withdraw(got, result.withdrawn)
+    async def _vouched(self, got: _Received, stored: StoredResponse, *, may_keep: bool) -> StoredResponse:
+        """`stored` with what its signature is worth."""
+        vouching = await self._vouching(got, stored.status, stored.fields, stored.body, may_keep=may_keep)
+        return stored if vouching is None else replace(stored, vouching=vouching)
+
+    async def _vouching(
+        self, got: _Received, status: int, fields: Fields, body: bytes, *, may_keep: bool
+    ) -> Vouching | None:
+        if self._voucher is None:
+            return None
+        document = Document(got.ask.request.target, got.ask.rules.document_class, status, fields, body)
+        return await self._voucher.vouch(document, may_keep=may_keep)
+
+    def _publish(self, got: _Received, stored: StoredResponse, withdrawn: NotStored | None) -> bool:
+        if withdrawn is None:
+            return self._put(got, stored)
+        self._withdraw(got, withdrawn)
         return False
 
     def _put(self, got: _Received, stored: StoredResponse) -> bool:
@@ -203,10 +215,11 @@ class Filler:
         accept(ask.rules, head, body)
         if isinstance(verdict, NotStored):
             self._withdraw(got, verdict)
-            return NotStorable(self._whole(got, body, verdict.reason))
-        stored = verdict.with_body(body)
+            vouching = await self._vouching(got, head.status, head.fields, body, may_keep=False)
+            return NotStorable(self._whole(got, body, verdict.reason, vouching))
+        stored = await self._vouched(got, verdict.with_body(body), may_keep=True)
         kept = self._put(got, stored)
-        return Filled(stored, head.status, self._clock() - got.started, kept, _unstored(head))
+        return Filled(stored, head.status, self._clock() - got.started, kept, unstored(head))
 
     def _withdraw(self, got: _Received, verdict: NotStored) -> None:
         """An answer that may not be stored also ends what is, unless it is due to this one client."""
@@ -241,38 +254,15 @@ class Filler:
         marked, outcome = self._mark(got, why)
         return NotStorable(Streaming(marked, read, got.response, outcome))
 
-    def _whole(self, got: _Received, body: bytes, why: str) -> Complete:
-        marked, outcome = self._mark(got, why)
+    def _whole(self, got: _Received, body: bytes, why: str, vouching: Vouching | None = None) -> Complete:
+        marked, outcome = self._mark(got, why, vouching)
         return Complete(marked, body, outcome)
 
-    def _mark(self, got: _Received, why: str) -> tuple[ResponseHead, Outcome]:
+    def _mark(self, got: _Received, why: str, vouching: Vouching | None = None) -> tuple[ResponseHead, Outcome]:
         ask, now = got.ask, self._clock()
         status = CacheStatus(forward=ask.forward, forward_status=got.head.status, detail=why)
         served = Served.EXPIRED if ask.stored is not None else Served.MISS
-        return forwarded(ask.request, ask.rules, got.head, status, served, now - got.started, now)
-
-
-def _unstored(head: ResponseHead) -> Fields:
-    """The lines that go to the client of this exchange and to nobody else."""
-    names = parse_response_directives(head.fields).withheld | {"set-cookie"}
-    if not any(name in head.fields for name in names):
-        return NO_FIELDS
-    return head.fields.where(lambda name, _: name.lower() in names)
-
-
-@contextmanager
-def closing_on_error(response: OriginResponse) -> Iterator[None]:
-    """Let go of `response` when the block fails."""
-    try:
-        yield
-    except BaseException:
-        response.close()
-        raise
-
-
-def problem_of(error: OriginUnavailable) -> Problem:
-    """The problem a client sees for a failed exchange."""
-    return Problem(Slug(error.fault.value), error.detail)
+        return forwarded(ask.request, ask.rules, got.head, status, served, now - got.started, now, vouching)
 
 
 def _result(end: FillEnd) -> str:

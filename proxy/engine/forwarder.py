@@ -10,7 +10,7 @@ from proxy.caching.reuse import Forward, select
 from proxy.caching.serving import CacheStatus
 from proxy.caching.validation import update_from_head
 from proxy.engine.answers import forwarded, refusal
-from proxy.engine.fill import closing_on_error, problem_of
+from proxy.engine.exchanges import closing_on_error, problem_of
 from proxy.engine.outcome import Answer, Served, Streaming, Switched
 from proxy.engine.state import EngineState
 from proxy.http.messages import Request, ResponseHead, received

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxy.caching.directives import RequestDirectives, parse_request_directives
-from proxy.caching.generations import Purged, standing
+from proxy.caching.directives import parse_request_directives
 from proxy.caching.reuse import (
     Decision,
     Forward,
@@ -19,15 +18,16 @@ from proxy.caching.reuse import (
     StaleHit,
     Unsatisfiable,
     decide,
-    stale_permit,
 )
 from proxy.caching.serving import CacheStatus, ttl
 from proxy.caching.stored import StoredResponse
 from proxy.caching.validation import CLIENT_CONDITIONS, ORIGIN_CONDITIONS
 from proxy.engine.answers import from_store, refusal
 from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable, flight_key
-from proxy.engine.fill import Ask, Filler, is_failure
+from proxy.engine.exchanges import is_failure
+from proxy.engine.fill import Ask, Filler
 from proxy.engine.forwarder import Forwarder
+from proxy.engine.outage import Outage
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.question import Question, as_filled
 from proxy.engine.refresh import Refresher
@@ -40,18 +40,18 @@ _ONLY_IF_CACHED = Problem(
     Slug.ONLY_IF_CACHED,
     "The request says only-if-cached and no stored response may answer it. Ask again without that directive.",
 )
-_NOTHING_STANDS_IN = Problem(
-    Slug.ORIGIN_UNREACHABLE, "The origin did not answer before, and nothing that is stored may stand in for it."
-)
 
 
 class Gateway:
     """Answers requests for target URIs, in whichever form they came, from the store and the origin."""
 
-    def __init__(self, state: EngineState, filler: Filler, refresher: Refresher, forwarder: Forwarder) -> None:
+    def __init__(
+        self, state: EngineState, filler: Filler, refresher: Refresher, forwarder: Forwarder, outage: Outage
+    ) -> None:
         self._filler = filler
         self._refresher = refresher
         self._forwarder = forwarder
+        self._outage = outage
         self._store = state.store
         self._flights = state.flights
         self._holdoffs = state.holdoffs
@@ -59,7 +59,6 @@ class Gateway:
         self._rules = state.rules
         self._observer = state.observer
         self._clock = state.clock
-        self._settings = state.settings
 
     def hit(self, request: Request) -> Complete | None:
         """The answer to a GET or HEAD that memory holds fresh; None when anything else is needed."""
@@ -87,18 +86,17 @@ class Gateway:
 
     async def stand_in(self, request: Request) -> Complete | Refusal:
         """What is stored in place of an origin that is known to fail; it is not asked."""
-        rules = self._rules.of(request)
-        request = as_filled(request, rules)
+        request = as_filled(request, self._rules.of(request))
         directives = parse_request_directives(request.fields)
         variants = await self._store.find(request.target.uri, request.fields)
         match decide(request, directives, variants, self._clock()):
             case Hit(stored):
                 return self._fresh(request, stored, self._clock())
             case StaleHit(stored) | Revalidate(stored):
-                permit = self._permit(stored, directives)
+                permit = self._outage.permit(stored, directives)
                 if permit is not None:
                     return self._behind(request, stored, Served.SIE, permit)
-        return refusal(request, _NOTHING_STANDS_IN, CacheStatus(detail="stand-in"), rules.document_class)
+        return self._outage.copy(request, directives) or await self._outage.without_asking(request)
 
     async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
         request = as_filled(request, self._rules.of(request))
@@ -109,6 +107,9 @@ class Gateway:
         if isinstance(decision, Miss | Unsatisfiable):
             variants = await self._store.find(uri, request.fields)
             decision = decide(request, directives, variants, self._clock())
+        copy = None if isinstance(decision, Hit | StaleHit) else self._outage.copy(request, directives)
+        if copy is not None:
+            return copy
         key = flight_key(request, variants)
         question = Question(request, directives, key, Forward.URI_MISS, None, interim, is_repeated)
         return await self._act(question, decision)
@@ -136,7 +137,7 @@ class Gateway:
         request, stored = question.request, question.stored
         assert stored is not None
         if self._holdoffs.get(question.key) is not None:
-            permit = self._permit(stored, question.directives)
+            permit = self._outage.permit(stored, question.directives)
             if permit is not None:
                 self._refresher.start(request, stored, question.key)
                 return self._behind(request, stored, Served.SIE, permit)
@@ -153,20 +154,13 @@ class Gateway:
             return answer
         seconds = answer.outcome.upstream_seconds or 0.0
         if isinstance(answer, Refusal):
-            return self._failed(question, Failed(answer.problem, None, seconds), collapsed=False)
+            return await self._outage.instead(question, Failed(answer.problem, None, seconds), collapsed=False)
         assert isinstance(answer, Streaming)
         problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {answer.head.status}.")
-        given = self._failed(question, Failed(problem, answer, seconds), collapsed=False)
+        given = await self._outage.instead(question, Failed(problem, answer, seconds), collapsed=False)
         if given is not answer:
             answer.response.close()
         return given
-
-    def _permit(self, stored: StoredResponse | None, directives: RequestDirectives) -> str | None:
-        """Why the stored response may stand in for a failing origin; None when it may not."""
-        if stored is None or self._is_purged(stored):
-            return None
-        permit = stale_permit(stored, directives, self._clock(), self._settings.outage_stale)
-        return permit.value if permit.allows else None
 
     async def _fill(self, question: Question) -> Answer:
         if not question.is_shareable or self._goes_alone(question):
@@ -214,20 +208,16 @@ class Gateway:
             raise
         if self._is_overtaken(question, end):
             return await self._look_up(question.request, question.interim, is_repeated=True)
-        return self._ended(question, end, collapsed=False)
+        return await self._ended(question, end, collapsed=False)
 
     def _is_overtaken(self, question: Question, end: FillEnd) -> bool:
         """Whether a purge came after this answer was asked for: it is not served any more."""
-        return isinstance(end, Filled) and self._is_purged(end.stored) and not question.is_repeated
-
-    def _is_purged(self, stored: StoredResponse) -> bool:
-        latest = self._generations.latest
-        return stored.generation < latest and isinstance(standing(stored, self._generations.marks), Purged)
+        return isinstance(end, Filled) and self._outage.is_purged(end.stored) and not question.is_repeated
 
     async def _follow(self, question: Question, end: FillEnd) -> Answer:
         """What a fill that somebody else caused makes of this request: decide again with its own fields."""
         if isinstance(end, Failed):
-            return self._ended(question, end, collapsed=True)
+            return await self._ended(question, end, collapsed=True)
         if isinstance(end, NotStorable):
             return await self._lead(question, shared=False)
         if self._is_overtaken(question, end):
@@ -238,9 +228,9 @@ class Gateway:
             return self._filled(question, end, decision.stored, collapsed=True)
         return await self._lead(question, shared=False)
 
-    def _ended(self, question: Question, end: FillEnd, *, collapsed: bool) -> Answer:
+    async def _ended(self, question: Question, end: FillEnd, *, collapsed: bool) -> Answer:
         if isinstance(end, Failed):
-            return self._failed(question, end, collapsed=collapsed)
+            return await self._outage.instead(question, end, collapsed=collapsed)
         self._holdoffs.succeeded(question.key)
         if isinstance(end, NotStorable):
             return end.answer
@@ -261,21 +251,6 @@ class Gateway:
             served = Served.REVALIDATED
         return from_store(question.request, stored, status, served, now, end.upstream_seconds)
 
-    def _failed(self, question: Question, end: Failed, *, collapsed: bool) -> Answer:
-        # What policy refuses is no outage: nothing stands in for it.
-        stored = None if end.problem.slug is Slug.EGRESS_DENIED else question.stored
-        permit = self._permit(stored, question.directives)
-        if permit is not None and stored is not None:
-            if not collapsed:
-                self._holdoffs.failed(question.key, self._clock())
-            return self._instead(question.request, stored, permit, end)
-        if end.answer is not None and not collapsed:
-            return end.answer
-        problem = end.problem
-        status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=problem.slug)
-        document_class = self._rules.of(question.request).document_class
-        return refusal(question.request, problem, status, document_class, end.upstream_seconds)
-
     def _fresh(self, request: Request, stored: StoredResponse, now: float) -> Complete:
         return from_store(request, stored, CacheStatus(hit=True, ttl=ttl(stored, now)), Served.FRESH, now)
 
@@ -283,14 +258,3 @@ class Gateway:
         """`stored` at once, stale as it is; the origin is asked behind the answer."""
         now = self._clock()
         return from_store(request, stored, CacheStatus(hit=True, ttl=ttl(stored, now), detail=detail), served, now)
-
-    def _instead(self, request: Request, stored: StoredResponse, permit: str, end: Failed) -> Complete:
-        """`stored` in place of what the origin failed to give."""
-        now = self._clock()
-        status = CacheStatus(
-            forward=Forward.STALE,
-            forward_status=end.answer.head.status if end.answer else None,
-            ttl=ttl(stored, now),
-            detail=permit,
-        )
-        return from_store(request, stored, status, Served.SIE, now, end.upstream_seconds)

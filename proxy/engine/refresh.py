@@ -9,7 +9,8 @@ from proxy.caching.reuse import Forward
 from proxy.caching.stored import StoredResponse
 from proxy.caching.validation import ORIGIN_CONDITIONS
 from proxy.engine.collapse import Failed, FillEnd, Flight, NotStorable, release
-from proxy.engine.fill import LEAVES_STORED, Ask, Filler
+from proxy.engine.exchanges import LEAVES_STORED
+from proxy.engine.fill import Ask, Filler
 from proxy.engine.state import EngineState
 from proxy.http.messages import Request
 

@@ -45,6 +45,11 @@ class ClassRules:
         return POLICIES[self.document_class].format is not DocumentFormat.ANY
 
     @property
+    def has_copies(self) -> bool:
+        """Whether publishers name places that keep verifiable copies of documents of this class."""
+        return self.document_class is DocumentClass.MANIFEST
+
+    @property
     def checkable(self) -> frozenset[str] | None:
         """The codings to ask an origin for; None leaves the client's choice."""
         return CHECKABLE_CODINGS if self.is_gated else None

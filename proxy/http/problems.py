@@ -24,6 +24,7 @@ class Slug(StrEnum):
     NOT_A_DOCUMENT = "not-a-document"
     NOT_FOUND = "not-found"
     GONE = "gone"
+    NO_TRUSTED_COPY = "no-trusted-copy"
     TOO_LARGE = "too-large"
     ONLY_IF_CACHED = "only-if-cached"
     UNAUTHORIZED = "unauthorized"
@@ -44,6 +45,7 @@ _KINDS: Mapping[Slug, tuple[int, str]] = MappingProxyType(
         Slug.NOT_A_DOCUMENT: (502, "Origin answered with something else than the document"),
         Slug.NOT_FOUND: (404, "Nothing here"),
         Slug.GONE: (410, "Withdrawn by its publisher"),
+        Slug.NO_TRUSTED_COPY: (504, "No copy that may be trusted"),
         Slug.TOO_LARGE: (502, "Larger than is allowed"),
         Slug.ONLY_IF_CACHED: (504, "Not in the cache"),
         Slug.UNAUTHORIZED: (401, "Credentials needed"),

@@ -13,11 +13,13 @@ from proxy.config import Settings
 from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass
 from proxy.engine.collapse import Flights
 from proxy.engine.control import Control
+from proxy.engine.copies import Copies
 from proxy.engine.discovery.discoverer import Discoverer, DiscoverySettings, World
 from proxy.engine.fill import Filler
 from proxy.engine.forwarder import Forwarder
 from proxy.engine.gateway import Gateway
 from proxy.engine.holdoff import HoldOffs
+from proxy.engine.outage import Outage
 from proxy.engine.outcome import Outcome
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
@@ -150,11 +152,12 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
         observer=kept.metrics,
         clock=kept.clock,
         settings=limits,
+        copies=Copies(kept.generations, kept.clock),
     )
     origin = network.origin
     filler = Filler(state, origin)
     refresher = Refresher(state, filler)
-    gateway = Gateway(state, filler, refresher, Forwarder(state, origin))
+    gateway = Gateway(state, filler, refresher, Forwarder(state, origin), Outage(state, None))
     control = Control(state, refresher)
     world = World(gateway, origin, network.dns, network.link)
     discoverer = Discoverer(state, world, discovery_settings(settings))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proxy.engine.fill import is_failure
+from proxy.engine.exchanges import is_failure
 from proxy.engine.outcome import Served
 from proxy.engine.settings import EngineSettings
 from proxy.http.fields import Fields

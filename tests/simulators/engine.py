@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass
 from proxy.engine.collapse import Flights
 from proxy.engine.control import Control
+from proxy.engine.copies import Copies
 from proxy.engine.fill import Filler
 from proxy.engine.forwarder import Forwarder
 from proxy.engine.gateway import Gateway
 from proxy.engine.holdoff import HoldOffs
+from proxy.engine.outage import Outage
 from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming, Switched
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
@@ -170,11 +172,11 @@ def engine(
     rules = Rules(settings, policies)
     flights = Flights(clock, settings.flight_lease)
     holdoffs = HoldOffs(settings.refresh_backoff)
-    state = EngineState(tiered, flights, holdoffs, marks, rules, noted, clock, settings)
+    state = EngineState(tiered, flights, holdoffs, marks, rules, noted, clock, settings, Copies(marks, clock))
     filler = Filler(state, origin)
     refresher = Refresher(state, filler)
     forwarder = Forwarder(state, origin)
-    gateway = Gateway(state, filler, refresher, forwarder)
+    gateway = Gateway(state, filler, refresher, forwarder, Outage(state, None))
     control = Control(state, refresher)
     return Simulation(
         clock,

@@ -1,0 +1,77 @@
+"""Verified copies that stand in for an origin that is down. They live beside the store and never in it: none
+overwrites what the origin sent, and all are given up as soon as it answers.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from proxy.caching.directives import RequestDirectives
+from proxy.caching.generations import Purges, Valid, standing
+from proxy.caching.reuse import Hit, decide
+from proxy.caching.stored import StoredResponse
+from proxy.http.messages import Request
+from proxy.ports import Clock
+
+# Copies held at once, in number and in octets; the one asked for longest ago goes first.
+_MOST: Final = 1_000
+_ROOM: Final = 32 * 2**20
+
+
+@dataclass(slots=True)
+class _Held:
+    stored: StoredResponse
+    asked_at: float
+
+
+class Copies:
+    """One copy for each target URI whose origin is down."""
+
+    def __init__(self, purges: Purges, clock: Clock) -> None:
+        self._purges = purges
+        self._clock = clock
+        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._octets = 0
+
+    def __contains__(self, uri: str) -> bool:
+        return uri in self._held
+
+    def find(self, request: Request, directives: RequestDirectives) -> StoredResponse | None:
+        """The copy that may answer `request` now; None when there is none, or not one that is fresh for it."""
+        held = self._held.get(request.target.uri)
+        if held is None:
+            return None
+        held.asked_at = self._clock()
+        self._held.move_to_end(request.target.uri)
+        if not isinstance(standing(held.stored, self._purges.marks), Valid):
+            self.drop(request.target.uri)
+            return None
+        decision = decide(request, directives, (held.stored,), held.asked_at)
+        return decision.stored if isinstance(decision, Hit) else None
+
+    def fresh_until(self, uri: str) -> float:
+        """When the copy of `uri` stops being fresh, Unix seconds; long ago when there is none."""
+        held = self._held.get(uri)
+        return 0.0 if held is None else held.stored.fresh_until
+
+    def asked_at(self, uri: str) -> float:
+        """When somebody last asked for `uri`, Unix seconds."""
+        held = self._held.get(uri)
+        return 0.0 if held is None else held.asked_at
+
+    def put(self, stored: StoredResponse) -> None:
+        """Hold a copy in place of the one before, which was asked for when that one was."""
+        asked_at = self.asked_at(stored.uri) or self._clock()
+        self.drop(stored.uri)
+        self._held[stored.uri] = _Held(stored, asked_at)
+        self._octets += len(stored.body)
+        while len(self._held) > _MOST or self._octets > _ROOM:
+            self.drop(next(iter(self._held)))
+
+    def drop(self, uri: str) -> None:
+        """Give up the copy of `uri`: its origin has answered."""
+        held = self._held.pop(uri, None)
+        if held is not None:
+            self._octets -= len(held.stored.body)
