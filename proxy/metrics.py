@@ -29,7 +29,7 @@ _BUCKETS: Final = (
 _REQUESTS: Final = "Requests answered on the data port, by outcome, document class and status."
 _DURATION: Final = "Seconds from a request's head to the end of its answer."
 _UPSTREAM: Final = (
-    "Requests to origins; reason: miss, revalidate, background, pass, upgrade; "
+    "Requests to origins; reason: miss, revalidate, background, pass, upgrade, did, mirror, gateway; "
     "result: stored, not-modified, not-stored, error-status, passed, or the slug of the problem."
 )
 _UPSTREAM_SECONDS: Final = "Seconds from a request to an origin until its answer was read or began to stream."
@@ -46,6 +46,12 @@ _STORE_SECONDS: Final = (
 )
 _CACHE_BYTES: Final = "Bytes that stored responses hold, indexes included, by tier: l1 is memory."
 _DEGRADED: Final = "1 while the tier cannot be used, else 0; l2 is the persistent store."
+_VERIFICATIONS: Final = (
+    "Documents held against a key or a hash; kind: manifest, agent-card, ai-catalog, did, webvh, cid, ipns; "
+    "result: verified, or the reason code of what is not believed."
+)
+_MIRROR_UP: Final = "1 while the mirror is asked when an origin is down, 0 while it is spared; by host."
+_GATEWAY_SCORE: Final = "What is thought of an IPFS gateway, from 0 to 1, by its URL."
 _BYTES_SAVED: Final = "Body bytes sent to clients that no origin had to send."
 _REQUESTS_SAVED: Final = "Requests answered without a request to an origin of their own."
 _BUILD: Final = "Always 1; the labels say what is running."
@@ -125,6 +131,7 @@ class Metrics:
         self._evictions = self._counter("cache_evictions", _EVICTIONS, "tier", "reason")
         self._store_errors = self._counter("store_errors", _STORE_ERRORS, "tier", "op")
         self._store_seconds = self._histogram("store_op_seconds", _STORE_SECONDS, "tier", "op")
+        self._verifications = self._counter("verification", _VERIFICATIONS, "kind", "result")
         self._bytes_saved = self._counter("bytes_saved", _BYTES_SAVED)
         self._requests_saved = self._counter("origin_requests_saved", _REQUESTS_SAVED)
         build = {"version": __version__, "revision": revision, "python": platform.python_version()}
@@ -168,6 +175,10 @@ class Metrics:
     def evicted(self, tier: str, reason: str, count: int) -> None:
         """Stored responses left a tier."""
         self._evictions.labels(tier, reason).inc(count)
+
+    def verified(self, kind: str, result: str) -> None:
+        """Something was held against a key or a hash."""
+        self._verifications.labels(kind, result).inc()
 
     def attach_gauges(
         self,

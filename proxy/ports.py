@@ -16,7 +16,9 @@ from proxy.caching.stored import StoredResponse
 from proxy.discovery.records.dnsvalues import DnsAnswer
 from proxy.discovery.records.localservices import Browsed
 from proxy.http.fields import Fields
-from proxy.http.messages import Request, ResponseHead
+from proxy.http.messages import Realm, Request, ResponseHead
+from proxy.http.targets import Target
+from proxy.trust.records.knowledge import Knowledge
 
 Clock = Callable[[], float]
 """Unix seconds."""
@@ -197,6 +199,41 @@ class Generations(Purges, Protocol):
         ...
 
 
+class MirrorUnavailable(Exception):
+    """No usable answer. `reason` is a problem slug, `status-NNN` or the like; `detail` is fit for clients."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorAnswer:
+    """The body of a 200, uncoded; nobody vouches for it. `media_type` is lower case, bare, "" for none; `max_age`
+    is for how many seconds more it calls itself fresh, None where it does not say."""
+
+    media_type: str
+    body: bytes
+    max_age: float | None
+
+
+class Mirrors(Protocol):
+    """Where copies lie that somebody else keeps. Every call is bounded in time, size and address."""
+
+    async def fetch(
+        self,
+        target: Target,
+        accept: str,
+        max_bytes: int,
+        seconds: float,
+        realm: Realm,
+        may_follow: Callable[[Target], bool],
+    ) -> MirrorAnswer:
+        """What `target` has, after a few redirects to where `may_follow` allows. Raises MirrorUnavailable."""
+        ...
+
+
 class Observer(Protocol):
     """Told what happened, for metrics. Never raises, never waits."""
 
@@ -222,4 +259,40 @@ class Observer(Protocol):
 
     def evicted(self, tier: str, reason: str, count: int) -> None:
         """Stored responses left a tier."""
+        ...
+
+    def verified(self, kind: str, result: str) -> None:
+        """Something was held against a key or a hash: "verified", or why it is not believed."""
+        ...
+
+
+class TrustRecordsUnavailable(Exception):
+    """Trust records cannot be read or written: what they say is unknown, which is not that they say nothing."""
+
+
+class TrustRecordsDamaged(TrustRecordsUnavailable):
+    """The record of one authority is not as it was written. It stays until somebody removes it."""
+
+
+class TrustRecords(Protocol):
+    """What is known of each authority. Every method but `close` may raise TrustRecordsUnavailable."""
+
+    async def get(self, authority: str) -> Knowledge | None:
+        """What is known of it, None for nothing. Raises TrustRecordsDamaged."""
+        ...
+
+    async def put(self, knowledge: Knowledge) -> None:
+        """Replace what is known of its authority; durable when this returns. Raises TrustRecordsDamaged."""
+        ...
+
+    async def authorities(self, limit: int) -> tuple[str, ...]:
+        """At most `limit` of those with a record, in order."""
+        ...
+
+    async def remove(self, authority: str) -> bool:
+        """Forget it, a damaged record too; whether there was one."""
+        ...
+
+    async def close(self) -> None:
+        """Release the file, where there is one."""
         ...

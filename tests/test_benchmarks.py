@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
-QUICK = ("policy", "herd", "growth")
+ROWS = {
+    "policy": [8],
+    "herd": [1],
+    "growth": [1, 1, 1],
+    "trust": [8, 5, 3, 7, 2, 3],
+    "outage": [12, 7, 12, 7],
+}
+MIRRORED = "mirrors, no stale copy"
 
 
 def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -24,7 +31,7 @@ def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The figures of a smoke run."""
     directory = tmp_path_factory.mktemp("results")
-    process = ran(*QUICK, "--quick", "--results", str(directory))
+    process = ran(*ROWS, "--quick", "--results", str(directory))
     assert (process.returncode, process.stderr) == (0, ""), process.stderr
     return directory
 
@@ -35,7 +42,7 @@ def tables(results: Path, name: str) -> list[dict[str, Any]]:
     return list(figures["tables"])
 
 
-@pytest.mark.parametrize(("name", "rows"), [("policy", [8]), ("herd", [1]), ("growth", [1, 1, 1])], ids=QUICK)
+@pytest.mark.parametrize(("name", "rows"), ROWS.items(), ids=ROWS)
 def test_each_keeps_what_it_measured(results: Path, name: str, rows: list[int]) -> None:
     assert [len(table["rows"]) for table in tables(results, name)] == rows
 
@@ -45,7 +52,24 @@ def test_a_herd_is_one_request_to_the_origin(results: Path) -> None:
     assert [row["origin requests"] for row in table["rows"]] == [1]
 
 
+def test_a_domain_with_mirrors_is_answered_for_through_every_outage(results: Path) -> None:
+    refusing, first, silent, second = tables(results, "outage")
+    rows = [row for table in (refusing, silent) for row in table["rows"] if row["the domain has"] == MIRRORED]
+    assert [row["answered %"] for row in rows] == [100] * 8
+    assert all("by IPFS" in table["rows"][3]["until"] for table in (first, second))
+
+
+def test_one_without_mirrors_is_not(results: Path) -> None:
+    for table in tables(results, "outage")[::2]:
+        answered = {(row["while"], row["the domain has"]): row["answered %"] for row in table["rows"]}
+        assert answered["mirrors and cache are gone too", "neither"] == 0
+        assert answered["all are back", "neither"] == 100
+
+
 def test_an_unknown_name_is_told() -> None:
     process = ran("speed")
     assert process.returncode == 2
-    assert "no benchmark is called speed; there are discovery, growth, herd, policy, stale" in process.stderr
+    assert (
+        "no benchmark is called speed; there are discovery, growth, herd, outage, policy, stale, trust"
+        in process.stderr
+    )

@@ -29,8 +29,11 @@ TOP = 5
 SIDEWAYS = {
     ("capability", "proxy.discovery.access.routes"),
     ("capability", "proxy.discovery.urls"),
-    ("discovery", "proxy.trust.cid"),
-    ("discovery", "proxy.trust.verdict"),
+    ("discovery", "proxy.trust.content"),
+    ("discovery", "proxy.trust.reasons"),
+    ("discovery", "proxy.trust.signatures"),
+    ("failover", "proxy.discovery.access.mirrors"),
+    ("failover", "proxy.trust"),
     ("lint", "proxy.capability"),
     ("lint", "proxy.discovery"),
     ("lint", "proxy.trust"),
@@ -38,8 +41,9 @@ SIDEWAYS = {
 
 IMPURE = {"aiohttp", "asyncio", "hishel", "logging", "os", "random", "redis", "socket", "time"}
 BORDERS = {
+    "cryptography": ("proxy.trust.signatures", "proxy.upstream.dns.signatures"),
+    "rfc8785": ("proxy.trust.signatures.canonical",),
     "dns": ("proxy.demo", "proxy.upstream.dns"),
-    "multiformats": ("proxy.trust.cid",),
     "zeroconf": ("proxy.upstream.mdns",),
     "aiohttp": ("proxy.admin", "proxy.cli", "proxy.demo", "proxy.server", "proxy.upstream"),
     "hishel": ("proxy.stores.persistent",),
@@ -174,7 +178,7 @@ KEPT = {
     ),
     "own package": ("proxy/caching/reuse.py", "from .freshness import age\nfrom proxy.caching import stored"),
     "allowed sideways": ("proxy/capability/resolve.py", "from proxy.discovery.access.routes import RouteRecord"),
-    "allowed sideways, module": ("proxy/discovery/catalogue.py", "from proxy.trust import verdict"),
+    "allowed sideways, module": ("proxy/discovery/catalogue.py", "from proxy.trust import reasons"),
     "top floor among itself": ("proxy/cli.py", "from proxy import __version__, server\nimport proxy.config"),
     "package as top floor": ("proxy/server/app.py", "import aiohttp.web\nfrom ..admin import pages"),
     "border": ("proxy/stores/persistent.py", "import hishel, time"),
@@ -195,7 +199,7 @@ BROKEN = {
         "imports proxy.__ver",
     ),
     "upwards, deferred": ("proxy/http/dates.py", "def f():\n    import proxy.ports", "2: http (floor 0)"),
-    "sideways": ("proxy/caching/reuse.py", "from proxy.trust import verdict", "1: caching (floor 1) imports"),
+    "sideways": ("proxy/caching/reuse.py", "from proxy.trust import reasons", "1: caching (floor 1) imports"),
     "sideways, other module": (
         "proxy/discovery/access/manifest.py",
         "from proxy.trust.proof import x",

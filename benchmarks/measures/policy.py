@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from statistics import median
-from timeit import Timer
 
 import hishel
 
 from benchmarks import documents
-from benchmarks.registry import CannotMeasure, benchmark
+from benchmarks.registry import benchmark
 from benchmarks.tables import Row, Table
+from benchmarks.turns import Call, Turns, in_turns, ratio, require
 from proxy.caching.directives import NO_REQUEST_DIRECTIVES, parse_request_directives
 from proxy.caching.freshness import Exchange
 from proxy.caching.preconditions import NotModified, evaluate
@@ -40,19 +41,8 @@ from proxy.upstream.addresses import OwnListeners
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "sv")
 _OPTIONS = hishel.CacheOptions(shared=True, allow_stale=False)
 _NUMBER = 1
-Call = Callable[[], object]
-
-
-@dataclass(frozen=True, slots=True)
-class _Effort:
-    """How often: rounds of one batch each, a batch of about so many seconds."""
-
-    rounds: int
-    batch: float
-
-
-_FULL = _Effort(rounds=61, batch=0.01)
-_QUICK = _Effort(rounds=3, batch=0.001)
+_FULL = Turns(rounds=61, batch=0.01)
+_QUICK = Turns(rounds=3, batch=0.001)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +62,7 @@ def policy(quick: bool) -> Iterator[Table]:
     yield asyncio.run(_table(_QUICK if quick else _FULL))
 
 
-async def _table(effort: _Effort) -> Table:
+async def _table(turns: Turns) -> Table:
     settings = load(None, {}, {"store.url": "memory://"})
     # The network is never reached; the engine is put together as in service all the same.
     network = open_network(settings, OwnListeners(), wall_clock)
@@ -85,34 +75,30 @@ async def _table(effort: _Effort) -> Table:
     raw: dict[str, list[float]] = {}
     theirs = f"hishel {version('hishel')}"
     for case in (*_hits(now), _conditional(now), _whole(gateway, now), _storing(now), _freshening(now)):
-        ours, other = _timed(case, effort)
+        ours, other = _timed(case, turns)
         rows.append(
             {
                 "decision": case.name,
                 "ours µs": median(ours),
                 f"{theirs} µs": median(other),
-                "hishel ÷ ours": median(b / a for a, b in zip(ours, other, strict=True)),
+                "hishel ÷ ours": ratio(other, ours),
             }
         )
         raw[f"{case.name}, ours, µs"], raw[f"{case.name}, hishel, µs"] = ours, other
     await network.close()
-    return Table(f"Medians of {effort.rounds} interleaved rounds", rows, raw)
+    return Table(str(turns).capitalize(), rows, raw)
 
 
-def _timed(case: _Case, effort: _Effort) -> tuple[list[float], list[float]]:
+def _timed(case: _Case, turns: Turns) -> tuple[list[float], list[float]]:
     """Microseconds a call, a figure a round, of ours and of hishel's."""
     for call, expected in ((case.ours, case.ours_is), (case.hishel, case.hishel_is)):
-        came_to = call()
-        if not isinstance(came_to, expected):
-            raise CannotMeasure(f"{case.name}: {type(came_to).__name__} instead of {expected.__name__}")
-    timers = [(timer, _batch(timer, effort)) for timer in (Timer(case.ours), Timer(case.hishel))]
-    figures = [[timer.timeit(number) / number * 1e6 for timer, number in timers] for _ in range(effort.rounds)]
-    return [pair[0] for pair in figures], [pair[1] for pair in figures]
+        require(case.name, call, partial(_is_a, expected))
+    ours, hishels = in_turns((case.ours, case.hishel), turns)
+    return ours, hishels
 
 
-def _batch(timer: Timer, effort: _Effort) -> int:
-    timer.timeit(10)
-    return max(1, int(effort.batch / (timer.timeit(100) / 100)))
+def _is_a(expected: type[object], came_to: object) -> bool:
+    return isinstance(came_to, expected)
 
 
 def _hits(now: float) -> Iterator[_Case]:

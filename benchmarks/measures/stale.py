@@ -1,22 +1,17 @@
-"""A document that is always stale, an origin that takes two seconds: does anybody wait?
-
-Requests are sent at fixed moments, whatever became of those before (open loop), each on a connection that is idle;
-so a server that stops answering is not asked less.
-"""
+"""A document that is always stale, an origin that takes two seconds: does anybody wait?"""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import uvloop
 
 from benchmarks import documents
-from benchmarks.client import Connection, Reply, fetch, plain, through_proxy
+from benchmarks.client import fetch, plain, through_proxy
 from benchmarks.latency import spread
+from benchmarks.load import open_loop
 from benchmarks.origin import COUNT
 from benchmarks.processes import origin_process, proxy_process
 from benchmarks.registry import CannotMeasure, benchmark
@@ -25,7 +20,7 @@ from benchmarks.tables import Table
 # Stale on arrival, so that every answer is a stale one and the origin is always being asked.
 _ALWAYS_STALE = "public, max-age=0, stale-while-revalidate=86400"
 _NUMBER = 1
-_CONNECTIONS = 16
+_STALE = re.compile(r"; hit; ttl=(-|0$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +36,6 @@ _FULL = _Effort(seconds=10.0, rate=500, delay=2.0)
 _QUICK = _Effort(seconds=1.0, rate=500, delay=0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A reply with when its request was due and when it was sent, in seconds."""
-
-    reply: Reply
-    due: float
-    sent: float
-
-    @property
-    def is_stale(self) -> bool:
-        return re.search(r"; hit; ttl=(-|0$)", self.reply.get("cache-status")) is not None
-
-
 @benchmark("stale", "the wait for a stale answer while the origin takes two seconds")
 def stale(quick: bool) -> Iterator[Table]:
     """One table: the answers from when they were due and from when they were sent."""
@@ -66,14 +48,14 @@ async def _table(effort: _Effort, origin: int, proxy: int) -> Table:
     request = through_proxy(origin, documents.path(_NUMBER))
     await fetch(proxy, request)
     before = int((await fetch(origin, plain(COUNT))).body)
-    answers = await _open_loop(effort, proxy, request)
+    (answers,) = await open_loop(proxy, [request], effort.rate, effort.seconds)
     fetches = int((await fetch(origin, plain(COUNT))).body) - before
     wrong = [answer.reply for answer in answers if answer.reply.status != 200]
     if wrong:
         raise CannotMeasure(f"{len(wrong)} of {len(answers)} answers were like this one: {wrong[0]}")
-    since_due = [(answer.reply.received_at - answer.due) * 1000 for answer in answers]
+    since_due = [answer.milliseconds for answer in answers]
     since_sent = [(answer.reply.received_at - answer.sent) * 1000 for answer in answers]
-    stale_ones = sum(answer.is_stale for answer in answers)
+    stale_ones = sum(_STALE.search(answer.reply.get("cache-status")) is not None for answer in answers)
     counts = {"answers": len(answers), "stale": stale_ones, "origin requests": fetches}
     return Table(
         f"{effort.rate:,} requests a second for {effort.seconds:g} s; the origin takes {effort.delay:g} s",
@@ -83,24 +65,3 @@ async def _table(effort: _Effort, origin: int, proxy: int) -> Table:
         ],
         {"since due, ms": since_due, "since sent, ms": since_sent},
     )
-
-
-async def _open_loop(effort: _Effort, proxy: int, request: bytes) -> list[_Answer]:
-    answers: list[_Answer] = []
-    idle = [await Connection.open(proxy) for _ in range(_CONNECTIONS)]
-
-    async def one(due: float) -> None:
-        connection = idle.pop() if idle else await Connection.open(proxy)
-        sent = time.perf_counter()
-        answers.append(_Answer(await connection.ask(request), due, sent))
-        idle.append(connection)
-
-    started = time.perf_counter()
-    async with asyncio.TaskGroup() as group:
-        for index in range(int(effort.seconds * effort.rate)):
-            due = started + index / effort.rate
-            await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            group.create_task(one(due))
-    for connection in idle:
-        connection.close()
-    return answers

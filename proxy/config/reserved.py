@@ -9,27 +9,6 @@ from proxy.config.sections import Section
 from proxy.config.values import Count, Digest, Duration, Network, Port, Rate, Text, Timeout, Url
 
 
-class Trust(Section):
-    """Anchors by domain, and the ages that trust records may reach."""
-
-    anchors: Mapping[str, JsonValue] = {}
-    pin_soft: Duration = 7 * 86400.0
-    pin_hard: Duration = 30 * 86400.0
-    probation: Duration = 3600.0
-    clock_skew: Duration = 300.0
-    max_manifest_age: Duration = 90 * 86400.0
-
-
-class Failover(Section):
-    """Mirrors and IPFS gateways while an origin is down."""
-
-    mirror_max_age: Duration = 300.0
-    hedge_delay: Duration = 0.4
-    deadline: Timeout = 6.0
-    mirrors_max: Count = 8
-    ipfs_gateways: tuple[Url, ...] = Field(default=(), repr=False)
-
-
 class Relocation(Section):
     """Records of permanent redirects."""
 

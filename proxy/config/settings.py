@@ -5,14 +5,12 @@ from typing import Final, Self
 
 from pydantic import model_validator
 
-from proxy.config import reserved, sections
+from proxy.config import reserved, sections, trusting
 from proxy.config.sections import Section
 from proxy.config.values import reason
 
 NOT_IN_FORCE: Final = (
     "store.key_prefix",
-    "trust",
-    "failover",
     "relocation",
     "catalogs",
     "boundary",
@@ -38,8 +36,8 @@ class Settings(Section):
     upstream: sections.Upstream = sections.Upstream()
     dns: sections.Dns = sections.Dns()
     discovery: sections.Discovery = sections.Discovery()
-    trust: reserved.Trust = reserved.Trust()
-    failover: reserved.Failover = reserved.Failover()
+    trust: trusting.Trust = trusting.Trust()
+    failover: trusting.Failover = trusting.Failover()
     relocation: reserved.Relocation = reserved.Relocation()
     catalogs: reserved.Catalogs = reserved.Catalogs()
     boundary: reserved.Boundary = reserved.Boundary()

@@ -96,7 +96,7 @@ class Gateway:
                 permit = self._outage.permit(stored, directives)
                 if permit is not None:
                     return self._behind(request, stored, Served.SIE, permit)
-        return self._outage.copy(request, directives) or await self._outage.without_asking(request)
+        return await self._outage.copy(request, directives) or await self._outage.without_asking(request)
 
     async def _look_up(self, request: Request, interim: Interim | None, *, is_repeated: bool = False) -> Answer:
         request = as_filled(request, self._rules.of(request))
@@ -107,7 +107,7 @@ class Gateway:
         if isinstance(decision, Miss | Unsatisfiable):
             variants = await self._store.find(uri, request.fields)
             decision = decide(request, directives, variants, self._clock())
-        copy = None if isinstance(decision, Hit | StaleHit) else self._outage.copy(request, directives)
+        copy = None if isinstance(decision, Hit | StaleHit) else await self._outage.copy(request, directives)
         if copy is not None:
             return copy
         key = flight_key(request, variants)

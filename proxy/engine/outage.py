@@ -45,6 +45,10 @@ class Failover(Protocol):
         """A verified copy, from now on held for others; None where no place is known that keeps one."""
         ...
 
+    def is_watching(self, uri: str) -> bool:
+        """Whether the origin of `uri` is known to be down, and asked again and again until it answers."""
+        ...
+
 
 class Outage:
     """Answers in place of an origin that fails."""
@@ -70,14 +74,24 @@ class Outage:
         permit = stale_permit(stored, directives, self._clock(), self._outage_stale)
         return permit.value if permit.allows else None
 
-    def copy(self, request: Request, directives: RequestDirectives) -> Complete | None:
-        """A verified copy that is at hand and fresh: the origin has failed and not answered since."""
+    async def copy(self, request: Request, directives: RequestDirectives) -> Complete | None:
+        """A verified copy while the origin is known to be down: one that is at hand and fresh, else another.
+
+        Nobody waits for an origin then that is being asked anyway; but who insists on its word.
+        """
         copy = self._copies.find(request, directives)
         if copy is None:
-            return None
+            return await self._renewed(request, directives)
         now = self._clock()
         status = CacheStatus(hit=True, ttl=ttl(copy, now), detail=_source(copy))
         return from_store(request, copy, status, Served(_source(copy)), now)
+
+    async def _renewed(self, request: Request, directives: RequestDirectives) -> Complete | None:
+        is_asked = self._failover is not None and self._failover.is_watching(request.target.uri)
+        if not is_asked or directives.no_cache or directives.max_age == 0 or directives.only_if_cached:
+            return None
+        copy = await self._kept_elsewhere(request, Forward.STALE, None)
+        return copy if isinstance(copy, Complete) else None
 
     async def instead(self, question: Question, end: Failed, *, collapsed: bool) -> Answer:
         """The answer to a question that the origin failed to answer."""

@@ -38,10 +38,11 @@ class Refresher:
         """Refreshes that are asking an origin now."""
         return self._inflight
 
-    def start(self, request: Request, stored: StoredResponse | None, key: str) -> bool:
-        """Refresh `stored` unless that is under way, held off, or too much is waiting."""
+    def start(self, request: Request, stored: StoredResponse | None, key: str, *, is_probe: bool = False) -> bool:
+        """Refresh `stored` unless that is under way, held off, which no probe is, or too much is waiting."""
         generation = self._generations.latest
-        if self._holdoffs.holds(key, self._clock()) or self._flights.joinable(key, generation) is not None:
+        is_held_off = not is_probe and self._holdoffs.holds(key, self._clock())
+        if is_held_off or self._flights.joinable(key, generation) is not None:
             return False
         queued = self._queued.get(key)
         if len(self._queued) >= MAX_WAITING or (queued is not None and queued.generation == generation):

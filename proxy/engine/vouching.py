@@ -1,4 +1,4 @@
-"""The seam between fetching a document and judging who signed it."""
+"""The seam between fetching documents and judging who signed them."""
 
 from __future__ import annotations
 
@@ -29,4 +29,19 @@ class Voucher(Protocol):
 
         `may_keep`: what is learnt from it may be remembered. Never raises.
         """
+        ...
+
+
+class DomainTrust(Protocol):
+    """What discovery asks about the domain it looks into."""
+
+    async def vouch_for(self, domain: str, target: Target, body: bytes) -> Vouching | None:
+        """What a signature of `domain` makes of a manifest that lies elsewhere, None where there is none.
+
+        Never raises.
+        """
+        ...
+
+    async def dns_did_seen(self, domain: str, did: str | None) -> bool:
+        """Note the DID that DNS names for `domain`; whether it is another than the pinned one. Never raises."""
         ...

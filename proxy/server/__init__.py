@@ -14,12 +14,12 @@ usage       what a reload has to wait for
 service     start, reload, drain, stop
 run         event loop and signals
 offline     explain without a running proxy
-oneshot     discover and read a document without one
+oneshot     discover and read documents without one
 """
 
 from proxy.server.offline import NoStore, explain_offline
-from proxy.server.oneshot import discover_once, read_once
+from proxy.server.oneshot import discover_once, read_did_once, read_once
 from proxy.server.opening import CannotOpen
 from proxy.server.run import run
 
-__all__ = ["CannotOpen", "NoStore", "discover_once", "explain_offline", "read_once", "run"]
+__all__ = ["CannotOpen", "NoStore", "discover_once", "explain_offline", "read_did_once", "read_once", "run"]

@@ -12,6 +12,7 @@ from proxy.server.network import open_network
 from proxy.server.wiring import Kept, build_engine, keep, marks_of, wall_clock
 from proxy.stores.generations import read_generations
 from proxy.stores.persistent import open_snapshot
+from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.upstream.addresses import OwnListeners
 
 # Nobody else waits for the store here.
@@ -56,4 +57,5 @@ def _read(settings: Settings, path: Path) -> Kept:
         snapshot = open_snapshot(path, settings.cache.max_variants, wall_clock)
     except (OSError, sqlite3.Error) as error:
         raise NoStore(f"the store at {path} cannot be read ({error})") from None
-    return keep(settings, Metrics(), wall_clock, snapshot, read_generations(marks_of(path), wall_clock()))
+    generations = read_generations(marks_of(path), wall_clock())
+    return keep(settings, Metrics(), wall_clock, snapshot, generations, MemoryTrustRecords())

@@ -17,6 +17,7 @@ from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import Manner, Reading
 from proxy.engine.discovery.results import Question, question_of
 from proxy.engine.settings import Rules
+from proxy.engine.trust.documents import DidDocuments, FetchEnd
 from proxy.http.messages import Realm
 from proxy.http.problems import Problem
 from proxy.http.targets import Target
@@ -32,7 +33,9 @@ from proxy.server.wiring import (
     wall_clock,
 )
 from proxy.stores.generations import MemoryGenerations
+from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.upstream.addresses import OwnListeners
+from proxy.upstream.mirrors import MirrorClient
 
 
 def discover_once(settings: Settings, domain: str, level: str | None, ladder: str | None) -> JsonObject:
@@ -44,6 +47,11 @@ def discover_once(settings: Settings, domain: str, level: str | None, ladder: st
 def read_once(settings: Settings, target: Target, document_class: DocumentClass) -> Reading:
     """The document at `target`, to whatever address that leads, as discovery reads it. Raises CannotOpen."""
     return asyncio.run(_read(settings, target, document_class))
+
+
+def read_did_once(settings: Settings, did: str) -> FetchEnd:
+    """What the domain of a DID has as its document or log, unverified. Raises CannotOpen."""
+    return asyncio.run(_read_did(settings, did))
 
 
 async def _discover(settings: Settings, question: Question) -> JsonObject:
@@ -72,12 +80,26 @@ async def _read(settings: Settings, target: Target, document_class: DocumentClas
         return await reader.read(target, document_class, Manner(realm=Realm.ANY))
 
 
+async def _read_did(settings: Settings, did: str) -> FetchEnd:
+    network = open_network(settings, OwnListeners(), wall_clock)
+    try:
+        agent = discovery_settings(settings).agent
+        mirrors = MirrorClient(network.origin, agent)
+        return await DidDocuments(network.origin, mirrors, agent, wall_clock, Metrics()).fetch(did, None)
+    finally:
+        await network.close()
+
+
 @asynccontextmanager
 async def _engine(settings: Settings) -> AsyncIterator[Engine]:
     network = open_network(settings, OwnListeners(), wall_clock)
-    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations())
+    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations(), MemoryTrustRecords())
     try:
-        yield build_engine(settings, kept, network)
+        engine = build_engine(settings, kept, network)
+        try:
+            yield engine
+        finally:
+            await engine.close()
     finally:
         await kept.flights.close(0.0)
         await network.close()

@@ -19,7 +19,7 @@ from proxy.logs import AccessLog, set_level
 from proxy.metrics import Metrics
 from proxy.server.handler import Front, Handler
 from proxy.server.network import Network, open_network
-from proxy.server.opening import address_of, opening_port, server_tls
+from proxy.server.opening import CannotOpen, address_of, opening_port, server_tls
 from proxy.server.protocol import Connection, Server
 from proxy.server.reloading import reloaded
 from proxy.server.usage import Usage
@@ -77,6 +77,7 @@ class Service:
             self._kept = open_kept(settings, self._metrics, wall_clock)
             opened.push_async_callback(self._kept.close, _CLOSING_SECONDS)
             self._engine = build_engine(settings, self._kept, self._network)
+            opened.push_async_callback(self._close_engine)
             self._attach_gauges()
             await self._open_admin(opened)
             await self._open_data(opened)
@@ -163,10 +164,15 @@ class Service:
         """Go on under `settings`; requests under way end under the old ones. Raises CannotOpen."""
         settings, waiting = reloaded(settings, self.settings)
         network = open_network(settings, self._own, wall_clock)
+        try:
+            engine = build_engine(settings, self._kept, network)
+        except CannotOpen:
+            await network.close()
+            raise
         for key in waiting:
             _log.warning("takes effect at the next start", extra={"key": key})
         retired, self._network = self._network, network
-        old, self._engine = self._engine, build_engine(settings, self._kept, network)
+        old, self._engine = self._engine, engine
         self._kept.flights.lease = engine_settings(settings).flight_lease
         lease = engine_settings(self.settings).flight_lease
         self.settings = settings
@@ -183,6 +189,7 @@ class Service:
             # Fills that nobody waits for may still use it; none lasts longer than its lease.
             await asyncio.sleep(lease)
         finally:
+            await engine.close()
             await network.close()
 
     async def _tend(self) -> None:
@@ -197,6 +204,7 @@ class Service:
             told = degraded
             await asyncio.sleep(TEND_SECONDS)
             await self._kept.tend()
+            self._engine.trusting.pinning.tend()
 
     def _keep_running(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -228,6 +236,9 @@ class Service:
         await self._opened.aclose()
         self._access.flush()
         _log.info("stopped")
+
+    async def _close_engine(self) -> None:
+        await self._engine.close()
 
     async def _close_network(self) -> None:
         await self._network.close()

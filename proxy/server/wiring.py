@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proxy import __version__
 from proxy.config import Settings
 from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass
 from proxy.engine.collapse import Flights
@@ -24,6 +23,7 @@ from proxy.engine.outcome import Outcome
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
+from proxy.engine.trust.standby import Standby
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
 from proxy.ports import Clock
@@ -32,12 +32,15 @@ from proxy.server.forms import Site
 from proxy.server.handler import Entry, Front
 from proxy.server.network import Network
 from proxy.server.opening import CannotOpen
+from proxy.server.trusting import AGENT, Trusting, build_trust, failover_settings, trust_settings
 from proxy.server.usage import Usage
 from proxy.stores.files import Claim, StoreInUse
 from proxy.stores.generations import MemoryGenerations, SqliteGenerations
 from proxy.stores.memory import Memory
 from proxy.stores.persistent import Persistent, open_sqlite
 from proxy.stores.tiered import Tiered
+from proxy.stores.trustrecords import MemoryTrustRecords, SqliteTrustRecords
+from proxy.upstream.mirrors import MirrorClient
 
 # A fill may take as long as connecting and answering may, and then store its body.
 _LEASE_MARGIN = 5.0
@@ -57,6 +60,7 @@ class Kept:
     memory: Memory
     store: Tiered
     generations: MemoryGenerations | SqliteGenerations
+    records: MemoryTrustRecords | SqliteTrustRecords
     claim: Claim | None
     flights: Flights
     metrics: Metrics
@@ -65,7 +69,7 @@ class Kept:
     @property
     def degraded(self) -> tuple[str, ...]:
         """Why the stores do less than they should; empty when all is well."""
-        return (*self.store.degraded, *self.generations.degraded)
+        return (*self.store.degraded, *self.generations.degraded, *self.records.degraded)
 
     async def tend(self) -> None:
         """Try again what could not be used, as soon as it is ours."""
@@ -78,11 +82,13 @@ class Kept:
             return
         self.generations.retry(self.clock())
         await self.store.probe()
+        await self.records.probe()
 
     async def close(self, seconds: float) -> None:
         """Write what waits and close everything, within `seconds`."""
         await self.store.close(seconds)
         self.generations.close()
+        await self.records.close()
         if self.claim is not None:
             self.claim.release()
 
@@ -95,6 +101,13 @@ class Engine:
     control: Control
     refresher: Refresher
     discoverer: Discoverer
+    trusting: Trusting
+    standby: Standby
+
+    async def close(self) -> None:
+        """Stop what it does behind the scenes."""
+        await self.standby.close()
+        await self.trusting.pinning.close()
 
 
 def class_policies(settings: Settings) -> Mapping[DocumentClass, ClassPolicy]:
@@ -130,7 +143,7 @@ def discovery_settings(settings: Settings) -> DiscoverySettings:
         deadline=discovery.deadline,
         concurrency=discovery.concurrency,
         negative_ttl=settings.cache.negative_ttl,
-        agent=f"discovery-proxy/{__version__}",
+        agent=AGENT,
         anp=discovery.anp,
         isolated=discovery.mdns.isolated,
         requires_dnssec=settings.dns.dnssec == "require",
@@ -140,7 +153,7 @@ def discovery_settings(settings: Settings) -> DiscoverySettings:
 
 
 def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
-    """The engine under `settings`, on the stores of `kept`."""
+    """The engine under `settings`, on the stores of `kept`. Raises CannotOpen."""
     limits = engine_settings(settings)
     rules = Rules(limits, class_policies(settings))
     state = EngineState(
@@ -154,12 +167,15 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
         settings=limits,
         copies=Copies(kept.generations, kept.clock),
     )
-    origin = network.origin
-    filler = Filler(state, origin)
+    origin, trust = network.origin, trust_settings(settings)
+    mirrors = MirrorClient(origin, AGENT)
+    trusting = build_trust(trust, failover_settings(settings), state, kept.records, origin, mirrors)
+    filler = Filler(state, origin, trusting.voucher)
     refresher = Refresher(state, filler)
-    gateway = Gateway(state, filler, refresher, Forwarder(state, origin), Outage(state, None))
+    standby = trusting.standby(state, refresher, trust)
+    gateway = Gateway(state, filler, refresher, Forwarder(state, origin), Outage(state, standby))
     control = Control(state, refresher)
-    world = World(gateway, origin, network.dns, network.link)
+    world = World(gateway, origin, network.dns, network.link, trusting.voucher)
     discoverer = Discoverer(state, world, discovery_settings(settings))
     front = Front(
         gateway=gateway,
@@ -170,7 +186,7 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
         connect_ports=settings.forward.connect_ports,
         usage=Usage(),
     )
-    return Engine(front, control, refresher, discoverer)
+    return Engine(front, control, refresher, discoverer, trusting, standby)
 
 
 def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:
@@ -179,12 +195,14 @@ def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:
     Raises CannotOpen when another process has the store. One that cannot be used is tried again by `Kept.tend`.
     """
     if settings.store.database is None:
-        return keep(settings, metrics, clock, None, MemoryGenerations())
+        return keep(settings, metrics, clock, None, MemoryGenerations(), MemoryTrustRecords())
     path = Path(settings.store.database)
     claim = _claimed(path)
     # The marks first: they judge whether what the store holds may still be used.
     generations = SqliteGenerations(marks_of(path), path, clock())
-    return keep(settings, metrics, clock, open_sqlite(path, settings.cache.max_variants, clock), generations, claim)
+    records = SqliteTrustRecords(records_of(path))
+    store = open_sqlite(path, settings.cache.max_variants, clock)
+    return keep(settings, metrics, clock, store, generations, records, claim)
 
 
 def keep(
@@ -193,6 +211,7 @@ def keep(
     clock: Clock,
     store: Persistent | None,
     generations: MemoryGenerations | SqliteGenerations,
+    records: MemoryTrustRecords | SqliteTrustRecords,
     claim: Claim | None = None,
 ) -> Kept:
     """Memory in front of `store`, which `generations` and `claim` go with."""
@@ -203,12 +222,17 @@ def keep(
     )
     tiered = Tiered(memory, store, generations, metrics, clock, settings.store.operation_timeout)
     flights = Flights(clock, engine_settings(settings).flight_lease)
-    return Kept(memory, tiered, generations, claim, flights, metrics, clock)
+    return Kept(memory, tiered, generations, records, claim, flights, metrics, clock)
 
 
 def marks_of(database: Path) -> Path:
     """Where the purge marks of a persistent store are."""
     return database.with_name(database.name + ".marks")
+
+
+def records_of(database: Path) -> Path:
+    """Where the trust records beside a persistent store are."""
+    return database.with_name(database.name + ".trust")
 
 
 def _claimed(database: Path) -> Claim:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
+from proxy.failover.breaker import Breaker, NotYet
 from proxy.ports import Clock, Observer, StoreUnavailable
-from proxy.stores.breaker import Breaker, NotYet
 
 P = ParamSpec("P")
 T = TypeVar("T")

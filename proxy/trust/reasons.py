@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Reason(StrEnum):
@@ -74,6 +75,21 @@ class Reason(StrEnum):
     WEBVH_INVALID = "webvh_invalid"
     # A mirror that the manifest lists.
     MIRROR_INVALID = "mirror_invalid"
+
+
+UNVERIFIABLE: Final = frozenset(
+    {
+        Reason.TRUST_ANCHOR_MISSING,
+        Reason.TRUST_ANCHOR_EXPIRED,
+        Reason.TRUST_ANCHOR_ON_PROBATION,
+        Reason.TRUST_RECORD_DAMAGED,
+        Reason.PROOF_TYPE_UNSUPPORTED,
+        Reason.CRYPTOSUITE_UNSUPPORTED,
+        Reason.KEY_TYPE_UNSUPPORTED,
+        Reason.VM_FOREIGN_DID,
+    }
+)
+"""Reasons that leave it open whether a signature is good (SIG-8); with any other it is not."""
 
 
 class Untrusted(ValueError):

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from proxy.discovery.access.manifest import PROFILE, Manifest, ManifestReason, ManifestRefused, parse_manifest
 from proxy.discovery.access.manifestroutes import Disabled
-from proxy.discovery.access.mirrors import HttpsMirror, IpfsMirror, MirrorReason, RefusedMirror
+from proxy.discovery.access.mirrors import HttpsMirror, IpfsMirror, IpnsMirror, MirrorReason, RefusedMirror
 from proxy.discovery.findings import failures, warnings
 from proxy.http.targets import Target
 from proxy.lint.manifest import lint_manifest
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CID = "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi"
+NAME = "k51qzi5uqu5dhjghbwdvbo6mi40htrq6e2z4pwgp15pgv3ho1azvidttzh8yy2"
 DOMAIN = "example.com"
 SEED: dict[str, Any] = {
     "profileId": PROFILE,
@@ -338,7 +339,7 @@ def test_a_digest_without_routes_says_where_to_go_on() -> None:
 MIRRORS = [
     ("http://mirror.example.net/m.json", MirrorReason.SCHEME),
     ("ftp://mirror.example.net/m.json", MirrorReason.SCHEME),
-    ("ipns://example.net/m.json", MirrorReason.SCHEME),
+    ("ipns://example.net/m.json", MirrorReason.NAME),
     ("mirror.example.net/m.json", MirrorReason.URL),
     ("https://10.0.0.1/m.json", MirrorReason.URL),
     ("https://example.com/copy.json", MirrorReason.OWN_HOST),
@@ -350,6 +351,11 @@ MIRRORS = [
     ("ipfs://bafkqaaa", MirrorReason.NOT_CONTENT),
     (f"ipfs://{CID}/a?b", MirrorReason.URL),
     (f"ipfs://{CID}/\u00e9", MirrorReason.URL),
+    ("ipns://", MirrorReason.NAME),
+    (f"ipns://{CID}", MirrorReason.NAME),
+    (f"ipns://{NAME}/a?b", MirrorReason.URL),
+    (f"ipns://{NAME}?token=1", MirrorReason.SECRET),
+    (f"ipnsx://{NAME}", MirrorReason.SCHEME),
     (7, MirrorReason.NOT_TEXT),
     (None, MirrorReason.NOT_TEXT),
 ]
@@ -369,6 +375,14 @@ def test_mirrors_by_content_may_have_a_path() -> None:
     manifest = parsed({**SEED, "x-independent-mirrors": [f"IPFS://{CID}/a/m.json"], "proof": {"type": "x"}})
     [mirror] = manifest.mirrors
     assert isinstance(mirror, IpfsMirror) and (mirror.cid.text, mirror.path) == (CID, "/a/m.json")
+    assert manifest.findings == ()
+
+
+@pytest.mark.parametrize("path", ["", "/", "/a/m.json"])
+def test_mirrors_by_the_name_of_a_key(path: str) -> None:
+    manifest = parsed({**SEED, "x-independent-mirrors": [f"IPNS://{NAME}{path}"], "proof": {"type": "x"}})
+    [mirror] = manifest.mirrors
+    assert isinstance(mirror, IpnsMirror) and (mirror.name.text, mirror.path) == (NAME, path)
     assert manifest.findings == ()
 
 

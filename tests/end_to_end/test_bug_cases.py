@@ -26,9 +26,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from proxy.failover import breaker
 from proxy.http.dates import format_http_date
 from proxy.server import service, wiring
-from proxy.stores import breaker
 from tests.end_to_end.running import Reply, Running, Wire, request, running
 from tests.end_to_end.site import Asked, Site, not_modified, reply
 from tests.simulators.wire import Authority

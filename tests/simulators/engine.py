@@ -10,6 +10,7 @@ from proxy.discovery.classes import POLICIES, ClassPolicy, DocumentClass
 from proxy.engine.collapse import Flights
 from proxy.engine.control import Control
 from proxy.engine.copies import Copies
+from proxy.engine.failover.settings import FailoverSettings
 from proxy.engine.fill import Filler
 from proxy.engine.forwarder import Forwarder
 from proxy.engine.gateway import Gateway
@@ -19,15 +20,20 @@ from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Str
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
+from proxy.engine.trust.settings import TrustSettings
+from proxy.engine.trust.standby import Standby
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import parse_target
 from proxy.ports import Body, Generations, Interim
+from proxy.server.trusting import Trusting, build_trust
 from proxy.stores.generations import MemoryGenerations
 from proxy.stores.memory import Memory
 from proxy.stores.tiered import Tiered
+from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.stores.variants import VariantStore
 from tests.simulators.clock import FakeClock
+from tests.simulators.mirror import MirrorSimulator
 from tests.simulators.origin import OriginSimulator
 
 SITE = "https://example.com"
@@ -41,6 +47,7 @@ class Noted:
     refreshes: list[str] = field(default_factory=list)
     evictions: list[tuple[str, str, int]] = field(default_factory=list)
     collapses: int = 0
+    verdicts: list[tuple[str, str]] = field(default_factory=list)
 
     def upstream(self, reason: str, result: str, seconds: float) -> None:
         self.upstreams.append((str(reason), str(result)))
@@ -59,6 +66,9 @@ class Noted:
 
     def evicted(self, tier: str, reason: str, count: int) -> None:
         self.evictions.append((tier, reason, count))
+
+    def verified(self, kind: str, result: str) -> None:
+        self.verdicts.append((str(kind), str(result)))
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,21 @@ class Got:
 
 
 @dataclass
+class TrustSimulation:
+    """What judges signatures, and the mirrors that it may turn to."""
+
+    records: MemoryTrustRecords
+    mirrors: MirrorSimulator
+    trusting: Trusting
+    standby: Standby
+
+    async def close(self) -> None:
+        """Stop what runs behind the scenes."""
+        await self.standby.close()
+        await self.trusting.pinning.close()
+
+
+@dataclass
 class Simulation:
     """Every part of an engine, and the questions that tests put to it."""
 
@@ -101,6 +126,7 @@ class Simulation:
     control: Control
     rules: Rules
     state: EngineState
+    trust: TrustSimulation | None = None
 
     async def ask(
         self,
@@ -161,8 +187,10 @@ def engine(
     store: VariantStore | None = None,
     generations: Generations | None = None,
     max_bytes: int = 2**24,
+    trust: TrustSettings | None = None,
+    failover: FailoverSettings | None = None,
 ) -> Simulation:
-    """An engine with nothing behind it but simulators."""
+    """An engine with nothing behind it but simulators; with `trust` it judges signatures and turns to mirrors."""
     settings = settings or EngineSettings()
     clock, noted = FakeClock(), Noted()
     origin = OriginSimulator(clock)
@@ -173,11 +201,19 @@ def engine(
     flights = Flights(clock, settings.flight_lease)
     holdoffs = HoldOffs(settings.refresh_backoff)
     state = EngineState(tiered, flights, holdoffs, marks, rules, noted, clock, settings, Copies(marks, clock))
-    filler = Filler(state, origin)
+    parts = None
+    mirrors, records = MirrorSimulator(), MemoryTrustRecords()
+    if trust is not None:
+        parts = build_trust(trust, failover or FailoverSettings(), state, records, origin, mirrors)
+    filler = Filler(state, origin, None if parts is None else parts.voucher)
     refresher = Refresher(state, filler)
+    standby = None if parts is None or trust is None else parts.standby(state, refresher, trust)
     forwarder = Forwarder(state, origin)
-    gateway = Gateway(state, filler, refresher, forwarder, Outage(state, None))
+    gateway = Gateway(state, filler, refresher, forwarder, Outage(state, standby))
     control = Control(state, refresher)
+    simulated = None
+    if parts is not None and standby is not None:
+        simulated = TrustSimulation(records, mirrors, parts, standby)
     return Simulation(
         clock,
         origin,
@@ -194,4 +230,5 @@ def engine(
         control,
         rules,
         state,
+        simulated,
     )

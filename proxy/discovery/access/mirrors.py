@@ -6,8 +6,10 @@ the reason and does not spoil the manifest.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from proxy.discovery.access.manifesturls import LONGEST_URL, UrlRule
@@ -15,7 +17,9 @@ from proxy.discovery.findings import Finding, pointer
 from proxy.discovery.urls import UrlReason, UrlRefused, admit
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
-from proxy.trust.cid import Cid, MalformedCid, parse_cid
+from proxy.trust.content.cid import Cid, MalformedCid, parse_cid
+from proxy.trust.content.ipns import IpnsName, parse_name
+from proxy.trust.reasons import Untrusted
 
 MOST_MIRRORS: Final = 8
 UNUSABLE: Final = "U-M9"
@@ -32,6 +36,7 @@ class MirrorReason(StrEnum):
     URL = "url"
     OWN_HOST = "own-host"
     CID = "cid"
+    NAME = "name"
     NOT_CONTENT = "not-content"
     TOO_MANY = "too-many"
 
@@ -53,7 +58,16 @@ class IpfsMirror:
     path: str
 
 
-Mirror = HttpsMirror | IpfsMirror
+@dataclass(frozen=True, slots=True)
+class IpnsMirror:
+    """A copy by the name of a key that signs which content is meant; `path` as above."""
+
+    index: int
+    name: IpnsName
+    path: str
+
+
+Mirror = HttpsMirror | IpfsMirror | IpnsMirror
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +117,8 @@ def _mirror(index: int, item: object, site: Target) -> Mirror | RefusedMirror:
     if find_secret(item) is not None:
         return RefusedMirror(index, MirrorReason.SECRET)
     scheme, separator, rest = item.partition("://")
-    if separator and scheme.lower() == "ipfs":
-        return _ipfs(index, rest)
-    return _https(index, item, site)
+    by_content = _BY_CONTENT.get(scheme.lower()) if separator else None
+    return _https(index, item, site) if by_content is None else _parted(index, rest, by_content)
 
 
 def _https(index: int, url: str, site: Target) -> Mirror | RefusedMirror:
@@ -119,14 +132,30 @@ def _https(index: int, url: str, site: Target) -> Mirror | RefusedMirror:
     return HttpsMirror(index, target)
 
 
-def _ipfs(index: int, rest: str) -> Mirror | RefusedMirror:
+def _parted(index: int, rest: str, read: _ByContent) -> Mirror | RefusedMirror:
     name, slash, path = rest.partition("/")
     if not path.isascii() or not path.isprintable() or any(mark in path for mark in " ?#"):
         return RefusedMirror(index, MirrorReason.URL)
+    return read(index, name, slash + path)
+
+
+def _ipfs(index: int, text: str, path: str) -> Mirror | RefusedMirror:
     try:
-        cid = parse_cid(name)
+        cid = parse_cid(text)
     except MalformedCid:
         return RefusedMirror(index, MirrorReason.CID)
     if not cid.names_content:
         return RefusedMirror(index, MirrorReason.NOT_CONTENT)
-    return IpfsMirror(index, cid, slash + path)
+    return IpfsMirror(index, cid, path)
+
+
+def _ipns(index: int, text: str, path: str) -> Mirror | RefusedMirror:
+    """Names of keys only: what a domain name stands for in IPNS, nobody has signed."""
+    try:
+        return IpnsMirror(index, parse_name(text), path)
+    except Untrusted:
+        return RefusedMirror(index, MirrorReason.NAME)
+
+
+_ByContent = Callable[[int, str, str], Mirror | RefusedMirror]
+_BY_CONTENT: Final[Mapping[str, _ByContent]] = MappingProxyType({"ipfs": _ipfs, "ipns": _ipns})

@@ -11,9 +11,10 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Final
 
-import rfc8785
+from proxy.trust.reasons import Untrusted
+from proxy.trust.signatures.canonical import canonical
 
 _FORM: Final = re.compile(r"([a-z0-9-]{1,32}):([0-9A-Fa-f]{1,1024})")
 _SIZES: Final = {name: hashlib.new(name).digest_size for name in ("sha256", "sha384", "sha512")}
@@ -89,8 +90,8 @@ def data_verdict(digest: Digest, value: object) -> DataVerdict:
     Whether an object named a member twice can no longer be seen here: the caller has to know.
     """
     try:
-        canonical = rfc8785.dumps(cast(Any, value))
-    except ValueError:
+        octets = canonical(value)
+    except Untrusted:
         # Integers beyond 2^53, lone surrogates.
         return DataVerdict.NOT_CANONICAL
-    return DataVerdict.MATCHES if matches(digest, canonical) else DataVerdict.DIFFERS
+    return DataVerdict.MATCHES if matches(digest, octets) else DataVerdict.DIFFERS

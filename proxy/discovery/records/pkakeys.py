@@ -8,17 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from proxy.trust.signatures.keys import ed25519_verifies, is_small_order
 
 _KEY_OCTETS: Final = 32
-
-# The y coordinates of the points whose order divides 8, as encoded without the sign bit; 0 and 1 also as p and p+1.
-# With such a key a signature can be made up for any message.
-_P: Final = 2**255 - 19
-_Y_OF_ORDER_8: Final = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
-_SMALL_ORDER: Final = frozenset({0, 1, _P - 1, _P, _P + 1, _Y_OF_ORDER_8, _P - _Y_OF_ORDER_8})
-_SIGN_BIT: Final = 1 << 255
 
 
 class KeyReason(StrEnum):
@@ -51,11 +43,7 @@ class PublicKey:
 
     def verifies(self, signature: bytes, message: bytes) -> bool:
         """Whether this key made the signature (64 octets) of the message."""
-        try:
-            Ed25519PublicKey.from_public_bytes(self.octets).verify(signature, message)
-        except InvalidSignature:
-            return False
-        return True
+        return ed25519_verifies(self.octets, signature, message)
 
 
 def parse_key(text: str) -> PublicKey:
@@ -68,7 +56,7 @@ def parse_key(text: str) -> PublicKey:
         raise KeyRefused(KeyReason.ENCODING, "The key is not unpadded base64url in its one canonical form.")
     if len(octets) != _KEY_OCTETS:
         raise KeyRefused(KeyReason.LENGTH, f"The key has {len(octets)} octets, not {_KEY_OCTETS}.")
-    if int.from_bytes(octets, "little") & ~_SIGN_BIT in _SMALL_ORDER:
+    if is_small_order(octets):
         raise KeyRefused(KeyReason.SMALL_ORDER, "The key is of small order, so anyone can sign for it.")
     return PublicKey(octets)
 

@@ -29,6 +29,7 @@ from proxy.engine.discovery.reading import (
     shown,
 )
 from proxy.engine.discovery.steps import StepEnd, StepOutcome, Steps
+from proxy.engine.vouching import DomainTrust
 from proxy.http.fields import Fields
 from proxy.http.secrets import find_secret
 from proxy.http.targets import Target
@@ -61,6 +62,7 @@ class Call:
     places: asyncio.Semaphore
     budget: Budget
     published: Publications
+    trust: DomainTrust | None = None
     uris: set[str] = field(default_factory=set)
     fresh_until: float = math.inf
     relocations: dict[str, dict[str, object]] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from proxy.caching.vouching import TrustState, Vouching
 from proxy.capability.resolution import Execute, Fallback, Resolution
 from proxy.capability.resolve import Context, resolve
 from proxy.discovery.access.manifest import Manifest
@@ -93,7 +94,7 @@ def members(discovered: Discovered) -> dict[str, object]:
         "outcome": discovered.outcome(documents, endpoints).value,
         "manifest": None if manifest is None else _manifest(discovered, manifest),
         "source": None if manifest is None else _source(discovered),
-        "trust": None if manifest is None else _trust(manifest, discovered),
+        "trust": None if manifest is None else _trust(discovered),
         "dns": discovered.dns.told() if discovered.dns else {"dnssec": "indeterminate", "records": []},
         "documents": [document.told() for document in documents],
         "endpoints": [endpoint.told() for endpoint in endpoints],
@@ -128,17 +129,22 @@ def _source(discovered: Discovered) -> dict[str, object]:
     return {"kind": discovered.found.source, "url": reading.url, "cache": reading.cache}
 
 
-def _trust(manifest: Manifest, discovered: Discovered) -> dict[str, object]:
-    """The manifest's origin vouches for it by TLS; its signature is not looked at yet."""
-    assert discovered.found is not None
-    reasons = ["signature_not_checked"] if manifest.is_signed else []
+def _trust(discovered: Discovered) -> dict[str, object]:
+    """What vouches for the manifest: its origin by TLS, or a good signature as well."""
+    found = discovered.found
+    assert found is not None
+    vouching = found.reading.vouching
+    if vouching is None or found.source == "mdns":
+        vouching = Vouching(TrustState(found.trust), "origin", found.reading.fetched_at)
+    reasons = ["dns_did_conflict"] if found.has_did_conflict else []
+    reasons += [] if vouching.reason is None else [vouching.reason]
     return {
-        "state": discovered.found.trust,
-        "did": discovered.found.did,
-        "verification_method": None,
-        "proof": None,
-        "signed_at": None,
-        "valid_until": None,
+        "state": found.trust,
+        "did": found.did if vouching.did is None else vouching.did,
+        "verification_method": vouching.method,
+        "proof": vouching.proof,
+        "signed_at": None if vouching.signed_at is None else timestamp(vouching.signed_at),
+        "valid_until": None if vouching.valid_until is None else timestamp(vouching.valid_until),
         "reasons": reasons,
     }
 

@@ -31,6 +31,7 @@ from proxy.engine.discovery.sources import Reach, Sources
 from proxy.engine.discovery.steps import StepOutcome, Steps
 from proxy.engine.gateway import Gateway
 from proxy.engine.state import EngineState
+from proxy.engine.vouching import DomainTrust
 from proxy.http.problems import Problem, Slug
 from proxy.metering import Meter, current_meter
 from proxy.ports import Dns, LocalLink, Origin
@@ -70,12 +71,13 @@ class DiscoverySettings:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What discovery reaches the world by; `link` None: the local link is not used."""
+    """What discovery reaches the world by; without `link` no local link is used, without `trust` no signature."""
 
     gateway: Gateway
     origin: Origin
     dns: Dns
     link: LocalLink | None
+    trust: DomainTrust | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,7 @@ class Discoverer:
             places=asyncio.Semaphore(self._settings.concurrency),
             budget=budget,
             published=Publications(domain, steps),
+            trust=self._world.trust,
         )
 
     async def _gather_in_time(self, discovered: Discovered, ends_at: float) -> None:

@@ -26,14 +26,16 @@ _STEP: Final = "manifest"
 class FoundManifest:
     """How the search ended; `manifest` is there only if it is the domain's own, `trust` is what vouches for it.
 
-    `source` is "origin" or "mdns"; `did` is the one that DNS names for the domain.
+    `source` is "origin", "mirror", "ipfs" or "mdns"; `did` is the one that DNS names for the domain, and
+    `has_did_conflict` says that it is another than the pinned one.
     """
 
     reading: Reading
     manifest: Manifest | None
     source: str = "origin"
-    trust: str = "origin-tls"
+    trust: str = ORIGIN_TLS
     did: str | None = None
+    has_did_conflict: bool = False
 
     @property
     def is_gone(self) -> bool:
@@ -51,50 +53,67 @@ class FoundManifest:
 async def find_manifest(call: Call, facts: DnsFacts) -> FoundManifest:
     """The manifest at the place that DNS names, else at the default one."""
     default = default_endpoint(call.domain)
-    pointed = _pointed(call, facts)
-    uaix1 = facts.agent.uaix1
-    did = uaix1.did if isinstance(uaix1, Uaix1) else None
-    if pointed is not None and pointed != default:
-        found = await _read(call, pointed)
-        if found.manifest is not None or found.is_gone:
-            return replace(found, did=did)
-    return replace(await _read(call, default), did=did)
+    uaix1 = facts.agent.uaix1 if isinstance(facts.agent.uaix1, Uaix1) else None
+    did = None if uaix1 is None else uaix1.did
+    has_conflict = call.trust is not None and await call.trust.dns_did_seen(call.domain, did)
+    found = None
+    if uaix1 is not None and uaix1.endpoint is not None and uaix1.endpoint != default:
+        found = await _pointed(call, uaix1.endpoint, needs_signature=uaix1.needs_proof)
+    if found is None or (found.manifest is None and not found.is_gone):
+        found = await _read(call, default)
+    return replace(found, did=did, has_did_conflict=has_conflict)
 
 
-def _pointed(call: Call, facts: DnsFacts) -> Target | None:
-    uaix1 = facts.agent.uaix1
-    if not isinstance(uaix1, Uaix1) or uaix1.endpoint is None:
-        return None
-    if uaix1.needs_proof:
+async def _pointed(call: Call, target: Target, *, needs_signature: bool) -> FoundManifest | None:
+    """The manifest at a place that a record names; on another host, where nothing vouches for the record, only with
+    a signature of the domain (U-T4)."""
+    if needs_signature and call.trust is None:
         detail = "The record names another host, and neither DNSSEC nor a signature vouches for it."
-        call.steps.note(_STEP, shown(uaix1.endpoint), StepOutcome.SKIPPED, detail)
+        call.steps.note(_STEP, shown(target), StepOutcome.SKIPPED, detail)
         return None
-    return uaix1.endpoint
+    return await _read(call, target, needs_signature=needs_signature)
 
 
-async def _read(call: Call, target: Target) -> FoundManifest:
+async def _read(call: Call, target: Target, *, needs_signature: bool = False) -> FoundManifest:
     reading = await call.read(_STEP, target, DocumentClass.MANIFEST, Manner(site=call.domain))
     if not reading.is_found:
         call.published.add_document(reading)
         return FoundManifest(reading, None)
-    spoken_for: set[str] = set()
-    if not reading.needs_proof:
-        spoken_for.update(hop.target.host for hop in moves(reading.hops))
-    if target.host != call.domain:
-        spoken_for.add(target.host)
+    reading = await _by_the_domain(call, reading)
     document = document_of(reading)
-    manifest = own_manifest(document.members, call.domain, frozenset(spoken_for))
+    manifest = own_manifest(document.members, call.domain, _spoken_for(call, reading, target))
     if isinstance(manifest, Manifest):
         findings = list(manifest_findings(document, manifest))
     else:
         findings = list(lint_manifest(reading.body, call.clock()))
-    if isinstance(manifest, ManifestRefused) or (reading.needs_proof and not vouches(reading, manifest.site)):
+    if isinstance(manifest, ManifestRefused) or not _is_vouched_for(reading, manifest, needs_signature):
         return _refused(call, reading, manifest, findings)
     if reading.needs_proof:
         call.confirm(reading)
+    vouching = reading.vouching
     # A record on another host that may be believed vouches for it as the origin would.
-    call.published.add_document(reading, findings, trust=ORIGIN_TLS)
-    return FoundManifest(reading, manifest)
+    trust = vouching.state.value if vouching is not None and reading.is_signed_well else ORIGIN_TLS
+    call.published.add_document(reading, findings, trust=trust)
+    return FoundManifest(reading, manifest, "origin" if vouching is None else vouching.source, trust)
+
+
+async def _by_the_domain(call: Call, reading: Reading) -> Reading:
+    """What lies on another host, with what a signature of the domain that is asked about makes of it."""
+    if call.trust is None or reading.target.host == call.domain:
+        return reading
+    return replace(reading, vouching=await call.trust.vouch_for(call.domain, reading.target, reading.body))
+
+
+def _spoken_for(call: Call, reading: Reading, target: Target) -> frozenset[str]:
+    """The hosts for which the manifest may speak besides the domain."""
+    hosts = set() if reading.needs_proof else {hop.target.host for hop in moves(reading.hops)}
+    return frozenset(hosts | {target.host} - {call.domain})
+
+
+def _is_vouched_for(reading: Reading, manifest: Manifest, needs_signature: bool) -> bool:
+    if reading.is_signed_well:
+        return True
+    return not needs_signature and (not reading.needs_proof or vouches(reading, manifest.site))
 
 
 def _refused(

@@ -21,7 +21,7 @@ REJECTED: Final = "rejected"
 HINT: Final = "hint"
 ORIGIN_TLS: Final = "origin-tls"
 # What may vouch for an endpoint, the best first.
-_FROM_BEST: Final = (ORIGIN_TLS, "unverified-local", HINT)
+_FROM_BEST: Final = ("verified", "stale-trust", ORIGIN_TLS, "unverified-local", HINT)
 _CLASSES: Final = tuple(document_class.value for document_class in DocumentClass)
 
 # What an answer lists of each at most.
@@ -121,9 +121,13 @@ class Publications:
         self._findings = 0
 
     def trust(self, reading: Reading) -> str:
-        """What vouches for what was read and may be used: the domain's own site, or nobody (OV-3)."""
+        """What vouches for what was read and may be used: a signature, the domain's own site, or nobody (OV-3)."""
         vouching = reading.asked if reading.needs_proof else reading.target
-        return ORIGIN_TLS if same_site(vouching.host, self._domain) else HINT
+        if not same_site(vouching.host, self._domain):
+            return HINT
+        if reading.is_signed_well and reading.vouching is not None and not reading.needs_proof:
+            return reading.vouching.state.value
+        return ORIGIN_TLS
 
     def add_document(
         self,

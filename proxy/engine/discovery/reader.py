@@ -28,7 +28,7 @@ from proxy.engine.discovery.reading import (
     Refused,
 )
 from proxy.engine.gateway import Gateway
-from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
+from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming
 from proxy.engine.settings import Rules
 from proxy.http.codings import CodingFault, decode_body
 from proxy.http.fields import NO_FIELDS, Fields
@@ -137,7 +137,7 @@ class Reader:
         return Fields((*lines, *manner.fields))
 
     async def _got(self, reading: Reading, answer: Answer, manner: Manner) -> Reading:
-        reading = replace(reading, cache=_CACHE_OF.get(answer.outcome.served, "miss"))
+        reading = replace(reading, cache=_cache_of(answer.outcome), vouching=answer.outcome.vouching)
         if isinstance(answer, Refusal):
             return _refused(reading, answer.problem)
         assert isinstance(answer, Complete | Streaming)
@@ -217,6 +217,12 @@ class Reader:
         reading = replace(reading, fields=NO_FIELDS, fresh_until=now + self._negative_ttl)
         self._negative.put(key, replace(reading, cache="remembered"), reading.uris, generation, _SIZE)
         return reading
+
+
+def _cache_of(outcome: Outcome) -> str:
+    if outcome.served in (Served.MIRROR, Served.IPFS):
+        return "hit" if outcome.upstream_seconds is None else "miss"
+    return _CACHE_OF.get(outcome.served, "miss")
 
 
 def _out_of_reach(target: Target, realm: Realm) -> Refused | None:

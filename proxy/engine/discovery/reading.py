@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from proxy.caching.vouching import TrustState, Vouching
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument
@@ -55,6 +56,8 @@ class Reading:
     needs_proof: bool = False
     reason: str = ""
     detail: str = ""
+    vouching: Vouching | None = None
+    """What vouches for it, as the gateway tells; None for what is of no class, or was not answered."""
     fragment: str = ""
     """Where in the document at `target` this one stands, as a JSON pointer; "" for the whole."""
 
@@ -66,6 +69,11 @@ class Reading:
     def is_found(self) -> bool:
         """Whether there is a document."""
         return self.outcome is ReadOutcome.FOUND
+
+    @property
+    def is_signed_well(self) -> bool:
+        """Whether a good signature vouches for it."""
+        return self.vouching is not None and self.vouching.state in (TrustState.VERIFIED, TrustState.STALE_TRUST)
 
     @property
     def uris(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 THRESHOLD = 3
 FIRST_PAUSE = 5.0
-# A store that came back is used again within this time.
+# Whoever came back, a store or a mirror, is used again within this time.
 LONGEST_PAUSE = 30.0
 
 
@@ -59,3 +59,6 @@ class Breaker:
     def succeeded(self) -> Breaker:
         """After a call that worked."""
         return Breaker()
+
+
+CLOSED = Breaker()

@@ -1,0 +1,131 @@
+"""What is known of each authority, read and changed in turn so that no change is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
+from proxy.http.targets import Target, parse_authority
+from proxy.ports import Clock, TrustRecords
+from proxy.trust.did.web import MalformedDid, did_of, host_of, is_path_did
+from proxy.trust.reasons import Untrusted
+from proxy.trust.records.knowledge import Knowledge, with_pin, without_anchor
+from proxy.trust.records.pin import PinSource, configured
+
+_HTTPS_PORT: Final = 443
+
+_log = logging.getLogger("proxy.trust")
+
+
+@dataclass(slots=True)
+class _Turn:
+    lock: asyncio.Lock
+    waiting: int = 0
+
+
+class Known:
+    """Knowledge by authority. Reading and changing raise TrustRecordsUnavailable and nothing else."""
+
+    def __init__(self, records: TrustRecords, settings: TrustSettings, clock: Clock) -> None:
+        self._records = records
+        self._anchors = settings.anchors
+        self._clock = clock
+        self._turns: dict[str, _Turn] = {}
+
+    async def get(self, authority: str) -> Knowledge | None:
+        """What is known of an authority; None before anything is."""
+        knowledge = await self._records.get(authority)
+        anchor = self._anchors.get(authority)
+        if anchor is None and not _is_anchored(knowledge):
+            return knowledge
+        if knowledge is not None and _agrees(knowledge, anchor):
+            return knowledge
+        # The operator's word has changed since it was remembered.
+        return await self.change(authority, lambda known: known)
+
+    async def change(
+        self, authority: str, change: Callable[[Knowledge], Knowledge], *, off_loop: bool = False
+    ) -> Knowledge:
+        """What is known after `change`, also what that raises; durable when this returns.
+
+        `off_loop`: it may take long, as a large DID document does, and the event loop is spared it.
+        """
+        async with self._turn(authority):
+            before = await self._records.get(authority)
+            known = before or Knowledge(authority, default_did(authority))
+            known = self._anchored(known)
+            after = await asyncio.to_thread(change, known) if off_loop else change(known)
+            if after != before:
+                await self._records.put(after)
+            return after
+
+    @asynccontextmanager
+    async def _turn(self, authority: str) -> AsyncIterator[None]:
+        turn = self._turns.setdefault(authority, _Turn(asyncio.Lock()))
+        turn.waiting += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.waiting -= 1
+            if not turn.waiting:
+                del self._turns[authority]
+
+    def _anchored(self, known: Knowledge) -> Knowledge:
+        """With what the operator says, or without what he says no longer."""
+        anchor = self._anchors.get(known.authority)
+        if anchor is None:
+            return without_anchor(known, default_did(known.authority)) if _is_anchored(known) else known
+        if anchor.document is None:
+            known = without_anchor(known, anchor.did)
+            return known if known.did == anchor.did else replace(known, did=anchor.did, pin=None)
+        if _agrees(known, anchor):
+            return known
+        try:
+            now = self._clock()
+            return with_pin(known, configured(known.pin, anchor.did, anchor.document, now).pin, now)
+        except Untrusted as error:
+            detail = {"host": known.authority, "did": anchor.did, "reason": error.reason.value}
+            _log.error("the configured DID document is not believed", extra=detail)
+            return known
+
+
+def _is_anchored(known: Knowledge | None) -> bool:
+    return known is not None and known.pin is not None and known.pin.source is PinSource.CONFIG
+
+
+def _agrees(known: Knowledge, anchor: ConfiguredAnchor | None) -> bool:
+    """Whether what is remembered is what the operator says now."""
+    if anchor is None:
+        return not _is_anchored(known)
+    if anchor.document is None:
+        return known.did == anchor.did and not _is_anchored(known)
+    pin = known.pin
+    return _is_anchored(known) and pin is not None and (pin.did, pin.document) == (anchor.did, anchor.document)
+
+
+def default_did(authority: str) -> str:
+    """The did:web of an authority; "" where it can have none, such as an address."""
+    host, port = parse_authority(authority, _HTTPS_PORT)
+    try:
+        return did_of(host, port)
+    except MalformedDid:
+        return ""
+
+
+def is_of_authority(did: str, authority: str) -> bool:
+    """Whether a DID that DNS names may speak for an authority: same host and port, and no path (TRUST.md §6.3)."""
+    try:
+        return host_of(did) == parse_authority(authority, _HTTPS_PORT) and not is_path_did(did)
+    except MalformedDid:
+        return False
+
+
+def authority_of(target: Target) -> str:
+    """The authority that a target's documents are known by; "" where nothing is remembered of it."""
+    return target.authority if target.scheme == "https" and default_did(target.authority) else ""

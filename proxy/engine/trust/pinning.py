@@ -1,0 +1,243 @@
+"""Fetching and pinning DID documents while a domain answers (TRUST.md §1.2, §6.3).
+
+A document is asked for on the occasion of a manifest, at most once an hour and at least once a day, conditionally,
+by our own clock, without redirects. What does not come leaves the pin as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final
+
+from proxy.engine.trust.documents import DidDocuments, Fetched, FetchEnd, NotThere, Unchanged, Unusable
+from proxy.engine.trust.known import Known, default_did, is_of_authority
+from proxy.engine.trust.settings import TrustSettings
+from proxy.ports import Clock, Observer, TrustRecordsUnavailable
+from proxy.single import SingleCalls
+from proxy.trust.reasons import Untrusted
+from proxy.trust.records.keyring import PinEvent
+from proxy.trust.records.knowledge import Knowledge, with_pin
+from proxy.trust.records.pin import Pin, PinSource, Sighting, confirmed, gone, is_due, is_overdue, sighted
+from proxy.trust.records.webvh import log_sighted
+
+_WEBVH: Final = "did:webvh:"
+# After a failure the domain is asked again on the next occasion, but not more often than this.
+_RETRY_SECONDS: Final = 60.0
+_RETRY_ABSENT_SECONDS: Final = 3600.0
+# Authorities whose pins are kept young without an occasion; of more, those seen last.
+_MOST_TENDED: Final = 10_000
+_TENDED_AT_ONCE: Final = 4
+# From this size on a document takes milliseconds to read.
+_OFF_THE_LOOP: Final = 16 * 1024
+
+# What is told as information; everything else about a pin deserves a look.
+_QUIET: Final = frozenset({PinEvent.PINNED, PinEvent.CONFIRMED, PinEvent.ROTATED, PinEvent.ANCHORED, "absent"})
+
+_log = logging.getLogger("proxy.trust")
+
+
+class Occasion(StrEnum):
+    """Why the document is wanted now."""
+
+    MANIFEST = "manifest"
+    """A document of the domain came that is, or may once be, signed."""
+    UNKNOWN_KEY = "unknown-key"
+    """One came that a key signed which the pin does not know: the pin may be behind."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    at: float
+    pause: float
+
+
+class Pinning:
+    """The pins of all domains."""
+
+    def __init__(
+        self, documents: DidDocuments, known: Known, settings: TrustSettings, clock: Clock, observer: Observer
+    ) -> None:
+        self._documents = documents
+        self._known = known
+        self._settings = settings
+        self._clock = clock
+        self._observer = observer
+        self._calls: SingleCalls[str, Knowledge | None] = SingleCalls()
+        self._asked: OrderedDict[str, _Asked] = OrderedDict()
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._calls.close()
+
+    async def knowledge(self, authority: str, occasion: Occasion, *, wait: bool) -> Knowledge | None:
+        """What is known of an authority, its pin renewed if that is due: behind the scenes, or `wait` for it.
+
+        Raises TrustRecordsUnavailable.
+        """
+        known = await self._known.get(authority)
+        pin = None if known is None else known.pin
+        if not self._may_ask(authority, pin, occasion):
+            return known
+        renewal = self._calls.call(authority, lambda: self._renew(authority))
+        if not wait:
+            self._behind(renewal)
+            return known
+        try:
+            async with asyncio.timeout(self._settings.patience):
+                return await renewal
+        except TimeoutError:
+            return known
+
+    def tend(self) -> None:
+        """Renew some pins that have had no occasion for a day; called every few seconds."""
+        now = self._clock()
+        due = [authority for authority, asked in self._asked.items() if now - asked.at >= 86_400.0]
+        for authority in due[:_TENDED_AT_ONCE]:
+            self._behind(self._renew_overdue(authority))
+
+    async def _renew_overdue(self, authority: str) -> None:
+        known = await self._known.get(authority)
+        if known is None or not is_overdue(known.pin, self._clock()):
+            self._asked.pop(authority, None)
+            return
+        await self._calls.call(authority, lambda: self._renew(authority))
+
+    def _may_ask(self, authority: str, pin: Pin | None, occasion: Occasion) -> bool:
+        now = self._clock()
+        asked = self._asked.get(authority)
+        if asked is not None and 0.0 <= now - asked.at < asked.pause:
+            return False
+        if pin is not None and pin.source is PinSource.CONFIG:
+            return False
+        return occasion is Occasion.UNKNOWN_KEY or is_due(pin, now)
+
+    def _behind(self, work: Coroutine[Any, Any, object]) -> None:
+        async def quietly() -> None:
+            try:
+                await work
+            except TrustRecordsUnavailable as error:
+                _log.warning("a pin cannot be kept", extra={"reason": str(error)})
+
+        task = asyncio.get_running_loop().create_task(quietly())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _renew(self, authority: str) -> Knowledge | None:
+        """Ask the domain for its document, as the DID that DNS names if it is another, else as the known one."""
+        known = await self._known.get(authority)
+        did = (known.did if known is not None else "") or default_did(authority)
+        named = None if known is None or authority in self._settings.anchors else known.dns_did
+        if named is not None and named != did and is_of_authority(named, authority):
+            adopted = await self._ask(authority, known, named)
+            if isinstance(adopted, Fetched):
+                return await self._known.get(authority)
+        end = await self._ask(authority, known, did)
+        pause = {NotThere: _RETRY_ABSENT_SECONDS, Unusable: _RETRY_SECONDS}.get(type(end), _RETRY_SECONDS)
+        self._asked[authority] = _Asked(self._clock(), pause)
+        self._asked.move_to_end(authority)
+        if len(self._asked) > _MOST_TENDED:
+            self._asked.popitem(last=False)
+        return await self._known.get(authority)
+
+    async def _ask(self, authority: str, known: Knowledge | None, did: str) -> FetchEnd:
+        pin = None if known is None or known.pin is None or known.pin.did != did else known.pin
+        end = await self._documents.fetch(did, pin)
+        if isinstance(end, Unusable):
+            self._tell(authority, did, end.reason)
+            return end
+        if isinstance(end, NotThere) and pin is None:
+            self._tell(authority, did, "absent")
+            return end
+        try:
+            is_large = isinstance(end, Fetched) and len(end.body) > _OFF_THE_LOOP
+            await self._known.change(
+                authority, lambda now_known: self._changed(now_known, did, end), off_loop=is_large
+            )
+        except Untrusted as error:
+            self._tell(authority, did, error.reason.value)
+            return Unusable(error.reason.value)
+        return end
+
+    def _changed(self, known: Knowledge, did: str, end: Fetched | Unchanged | NotThere) -> Knowledge:
+        now, pin = self._clock(), known.pin
+        match end:
+            case Unchanged():
+                if pin is None or pin.did != did:
+                    return known
+                self._tell(known.authority, did, PinEvent.CONFIRMED.value)
+                return with_pin(known, confirmed(pin, now), now)
+            case NotThere():
+                left = pin if pin is None or pin.did != did else gone(pin, now)
+                self._tell(known.authority, did, "absent" if left is not None else "deactivated")
+                return with_pin(known, left, now)
+            case Fetched():
+                sighting = self._sighted(known, did, end, now)
+                self._tell(known.authority, did, sighting.event.value)
+                return with_pin(known, sighting.pin, now)
+
+    def _sighted(self, known: Knowledge, did: str, end: Fetched, now: float) -> Sighting:
+        pin, probation = known.pin, self._settings.probation
+        if did.startswith(_WEBVH):
+            return log_sighted(
+                pin,
+                did,
+                end.body,
+                end.witnesses,
+                now,
+                from_domain=True,
+                is_configured=known.authority in self._settings.anchors,
+                validators=end.validators,
+                probation_seconds=probation,
+            )
+        return sighted(pin, did, end.body, now, end.validators, probation)
+
+    async def continue_log(self, authority: str) -> bool:
+        """Look for a longer log of a pinned did:webvh at its watchers; whether there was one (TRUST.md §3.2)."""
+        known = await self._known.get(authority)
+        pin = None if known is None else known.pin
+        if known is None or pin is None or pin.log is None:
+            return False
+        for found in await self._documents.from_watchers(pin.did, pin.log.verified.watchers):
+            try:
+                after = await self._known.change(authority, partial(self._continued, found), off_loop=True)
+            except Untrusted as error:
+                self._tell(authority, pin.did, error.reason.value)
+                continue
+            if after.pin != pin:
+                return True
+        return False
+
+    def _continued(self, found: Fetched, known: Knowledge) -> Knowledge:
+        now, pin = self._clock(), known.pin
+        if pin is None:
+            return known
+        sighting = log_sighted(
+            pin,
+            pin.did,
+            found.body,
+            found.witnesses,
+            now,
+            from_domain=False,
+            probation_seconds=self._settings.probation,
+        )
+        self._tell(known.authority, pin.did, sighting.event.value)
+        return with_pin(known, sighting.pin, now)
+
+    def _tell(self, authority: str, did: str, result: str) -> None:
+        self._observer.verified("webvh" if did.startswith(_WEBVH) else "did", result)
+        alarming = result not in _QUIET
+        _log.log(
+            logging.WARNING if alarming else logging.INFO,
+            "DID document",
+            extra={"host": authority, "did": did, "result": result},
+        )

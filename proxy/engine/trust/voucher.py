@@ -1,0 +1,180 @@
+"""What vouches for a document that its own origin sent: its TLS alone, or a good signature as well.
+
+The live origin's answer needs no proof: a bad one is told, and what was last known to be good stays the baseline
+for mirrors (TRUST.md §6.3, CONTRACT §14.2). What an origin publishes is remembered durably before it is answered.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from proxy.caching.vouching import TrustState, Vouching
+from proxy.discovery.classes import DocumentClass
+from proxy.engine.trust.known import Known, authority_of, default_did
+from proxy.engine.trust.pinning import Occasion, Pinning
+from proxy.engine.trust.verifying import Verifier
+from proxy.engine.vouching import Document
+from proxy.http.codings import CodingFault, decode_body
+from proxy.http.targets import Target
+from proxy.ports import Clock, TrustRecordsUnavailable
+from proxy.trust.reasons import UNVERIFIABLE, Reason, Untrusted
+from proxy.trust.records.knowledge import (
+    DnsDidEvent,
+    Knowledge,
+    ManifestEvent,
+    dns_did_seen,
+    manifest_accepted_from_origin,
+    manifest_withdrawn,
+)
+from proxy.trust.rollback import version_of
+from proxy.trust.signatures.ijson import parse_ijson
+from proxy.trust.verdict import CopySource, Rejected, Signed, UnverifiedCopy, VerifiedCopy
+
+_OF_DOCUMENTS: Final = frozenset({200, 203})
+_WITHDRAWN: Final = frozenset({404, 410})
+# More than any class of these lets pass.
+_MOST_DECODED: Final = 8 * 2**20
+# Members that a signed document of each class carries at its top.
+_SIGNATURES: Final = {
+    DocumentClass.MANIFEST: (b'"proof"', b'"signatures"'),
+    DocumentClass.AGENT_CARD: (b'"signatures"',),
+    DocumentClass.AI_CATALOG: (b'"signature"',),
+}
+_UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION})
+
+_log = logging.getLogger("proxy.trust")
+
+
+class SignatureVoucher:
+    """Implements engine.vouching.Voucher and engine.vouching.DomainTrust."""
+
+    def __init__(self, known: Known, pinning: Pinning, verifier: Verifier, clock: Clock) -> None:
+        self._known = known
+        self._pinning = pinning
+        self._verifier = verifier
+        self._clock = clock
+
+    async def vouch(self, document: Document, *, may_keep: bool) -> Vouching | None:
+        """What vouches for `document`; None where nothing but the way it came can. Never raises."""
+        authority = authority_of(document.target)
+        document_class = DocumentClass(document.document_class)
+        if not authority or document_class not in _SIGNATURES:
+            return None
+        try:
+            if document.status in _WITHDRAWN and document_class is DocumentClass.MANIFEST:
+                await self._withdraw(authority, document.target.uri)
+            if document.status not in _OF_DOCUMENTS:
+                return None
+            body = decode_body(document.fields.get("content-encoding"), document.body, _MOST_DECODED)
+            if isinstance(body, CodingFault):
+                return None
+            return await self._judged(authority, document_class, document.target.uri, body, may_keep=may_keep)
+        except TrustRecordsUnavailable as error:
+            _log.warning("nothing is known of a domain", extra={"host": authority, "reason": str(error)})
+            return self._of_tls(Reason.TRUST_RECORD_DAMAGED, "unverifiable")
+
+    async def vouch_for(self, domain: str, target: Target, body: bytes) -> Vouching | None:
+        """What a signature of `domain` makes of a manifest that lies elsewhere, None where there is none."""
+        try:
+            return await self._judged(domain, DocumentClass.MANIFEST, target.uri, body, may_keep=False)
+        except TrustRecordsUnavailable:
+            return self._of_tls(Reason.TRUST_RECORD_DAMAGED, "unverifiable")
+
+    async def dns_did_seen(self, domain: str, did: str | None) -> bool:
+        """Note the DID that DNS names for `domain`; whether it is another than the pinned one."""
+        try:
+            known = await self._known.get(domain)
+            if (known is None and did is None) or not default_did(domain):
+                return False
+            if known is None or known.dns_did != did:
+                known = await self._known.change(domain, lambda known: dns_did_seen(known, did).knowledge)
+        except TrustRecordsUnavailable:
+            return False
+        is_conflict = dns_did_seen(known, did).event is DnsDidEvent.CONFLICT
+        if is_conflict:
+            _log.warning("DNS names another DID than the pinned one", extra={"host": domain, "did": did})
+        return is_conflict
+
+    async def _judged(
+        self, authority: str, document_class: DocumentClass, uri: str, body: bytes, *, may_keep: bool
+    ) -> Vouching | None:
+        is_manifest = document_class is DocumentClass.MANIFEST
+        signed, is_stale = None, False
+        if any(member in body for member in _SIGNATURES[document_class]):
+            copy = UnverifiedCopy(body, CopySource.ORIGIN, uri)
+            signed, is_stale = await self._verified(authority, document_class, copy)
+        elif is_manifest:
+            # It may be signed one day, and then the keys have to be those of today.
+            await self._pinning.knowledge(authority, Occasion.MANIFEST, wait=False)
+        if is_manifest and may_keep and not isinstance(signed, Rejected):
+            await self._keep(authority, uri, body, signed)
+        if isinstance(signed, Rejected):
+            return self._of_tls(signed.reason, _standing(signed.reason))
+        if signed is None:
+            return None
+        known = await self._known.get(authority)
+        return self._verifier.vouching(signed, CopySource.ORIGIN, known, is_stale=is_stale)
+
+    async def _verified(
+        self, authority: str, document_class: DocumentClass, copy: UnverifiedCopy
+    ) -> tuple[Signed | Rejected | None, bool]:
+        """The good proof, or why there is none; None without any. With whether the pin is old."""
+        known = await self._pinning.knowledge(authority, Occasion.MANIFEST, wait=True)
+        signed, is_stale = await self._held_against(known, authority, document_class, copy)
+        if isinstance(signed, Rejected) and signed.reason in _UNKNOWN_KEY:
+            known = await self._pinning.knowledge(authority, Occasion.UNKNOWN_KEY, wait=True)
+            signed, is_stale = await self._held_against(known, authority, document_class, copy)
+        if isinstance(signed, Rejected) and signed.reason is Reason.UNSIGNED:
+            return None, False
+        return signed, is_stale
+
+    async def _held_against(
+        self, known: Knowledge | None, authority: str, document_class: DocumentClass, copy: UnverifiedCopy
+    ) -> tuple[Signed | Rejected, bool]:
+        if document_class is DocumentClass.AGENT_CARD:
+            return await self._verifier.card(copy, authority, known), False
+        if document_class is DocumentClass.AI_CATALOG:
+            return await self._verifier.catalog(copy, authority, known), False
+        verdict = await self._verifier.manifest(copy, authority, known, None)
+        if isinstance(verdict, VerifiedCopy):
+            return verdict.signed, verdict.is_stale
+        return verdict, False
+
+    def _of_tls(self, reason: Reason, signature: str) -> Vouching:
+        return Vouching(TrustState.ORIGIN_TLS, "origin", self._clock(), signature=signature, reason=reason.value)
+
+    async def _keep(self, authority: str, uri: str, body: bytes, signed: Signed | None) -> None:
+        """Remember the manifest as the one last known to be good; without canonical form it has no version."""
+        now = self._clock()
+        created = now if signed is None or signed.signed_at is None else signed.signed_at
+        try:
+            version = version_of(parse_ijson(body), created)
+        except Untrusted:
+            return
+        events: list[ManifestEvent] = []
+
+        def accept(known: Knowledge) -> Knowledge:
+            before = known.manifests.get(uri)
+            if before is not None and before.body == body and before.signed == (signed is not None):
+                return known
+            change = manifest_accepted_from_origin(known, uri, body, version, signed=signed is not None, now=now)
+            events.append(change.event)
+            return change.knowledge
+
+        await self._known.change(authority, accept)
+        if ManifestEvent.ORIGIN_REGRESSED in events:
+            _log.warning("the origin has gone back to an older manifest", extra={"host": authority})
+
+    async def _withdraw(self, authority: str, uri: str) -> None:
+        """The origin says that there is no manifest: no mirror may say otherwise."""
+        known = await self._known.get(authority)
+        if known is not None and uri in known.manifests:
+            now = self._clock()
+            await self._known.change(authority, lambda known: manifest_withdrawn(known, uri, now))
+
+
+def _standing(reason: Reason) -> str:
+    if reason is Reason.PROOF_EXPIRED:
+        return "expired"
+    return "unverifiable" if reason in UNVERIFIABLE else "invalid"

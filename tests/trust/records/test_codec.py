@@ -1,0 +1,254 @@
+"""Records of what is known: they say what was written, or that they are damaged (TRUST.md §6.3)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.trust.reasons import Reason, Untrusted
+from proxy.trust.records.codec import authority_of, parse_record, to_record
+from proxy.trust.records.knowledge import MOST_IPNS_NAMES, MOST_MANIFESTS, Knowledge, with_pin
+from proxy.trust.records.pin import configured, gone
+from proxy.trust.records.webvh import log_sighted
+from proxy.trust.verdict import Rejected
+from tests.trust.did.webvh.controller import NOW as LOG_NOW
+from tests.trust.did.webvh.controller import (
+    WITNESSES,
+    approved,
+    first_entry,
+    next_entry,
+    scid_of,
+    to_file,
+    to_log,
+    witness_rule,
+)
+from tests.trust.records.domains import DID, IPNS, NOW, URL, document, known_domain, seen
+
+NOTHING = Knowledge("example.com:8443", "did:web:example.com%3A8443")
+FIRST = first_entry({"witness": witness_rule(1, *WITNESSES)})
+LOG_DID = f"did:webvh:{scid_of(FIRST)}:example.com"
+
+
+def on_probation() -> Knowledge:
+    pin, _ = seen(None, "a", 0)
+    pin, _ = seen(pin, "b", 1)
+    return with_pin(known_domain(), gone(pin, NOW + 9000.5), NOW + 9000.5)
+
+
+def anchored() -> Knowledge:
+    return with_pin(known_domain(), configured(known_domain().pin, DID, document("x"), NOW).pin, NOW)
+
+
+def of_a_log(*entries: Any) -> Knowledge:
+    log = [FIRST, *entries]
+    witnesses = to_file(approved(log[-1], WITNESSES[0]))
+    sighting = log_sighted(None, LOG_DID, to_log(log), witnesses, LOG_NOW, from_domain=True)
+    return with_pin(known_domain(), sighting.pin, LOG_NOW)
+
+
+KNOWLEDGE: dict[str, Callable[[], Knowledge]] = {
+    "nothing": lambda: NOTHING,
+    "everything": known_domain,
+    "on probation, and gone": on_probation,
+    "configured": anchored,
+    "a log": of_a_log,
+    "a log that has ended": lambda: of_a_log(next_entry(FIRST, {"deactivated": True})),
+}
+
+
+@pytest.mark.parametrize("make", KNOWLEDGE.values(), ids=KNOWLEDGE)
+def test_what_is_written_is_read(make: Callable[[], Knowledge]) -> None:
+    known = make()
+    record = to_record(known)
+    read = parse_record(record)
+    assert read == known and to_record(read) == record
+    assert authority_of(record) == known.authority
+    assert [*read.manifests] == [*known.manifests] and [*read.ipns] == [*known.ipns]
+    if known.pin is not None:
+        assert read.pin is not None and read.pin.parsed == known.pin.parsed
+        assert [*read.pin.dropped] == [*known.pin.dropped]
+
+
+def test_a_did_that_has_ended_stays_so() -> None:
+    read = parse_record(to_record(of_a_log(next_entry(FIRST, {"deactivated": True}))))
+    assert read.pin is not None and isinstance(read.pin.parsed, Rejected)
+
+
+def refused(octets: bytes) -> str:
+    with pytest.raises(Untrusted) as error:
+        parse_record(octets)
+    assert error.value.reason is Reason.TRUST_RECORD_DAMAGED
+    return error.value.detail
+
+
+def test_no_octet_may_change() -> None:
+    record = to_record(known_domain())
+    for offset in range(len(record)):
+        changed = bytearray(record)
+        changed[offset] ^= 1 << offset % 8
+        refused(bytes(changed))
+        with pytest.raises(Untrusted) as error:
+            authority_of(bytes(changed))
+        assert error.value.reason is Reason.TRUST_RECORD_DAMAGED
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 66, 500, -1])
+def test_no_octet_may_be_missing(length: int) -> None:
+    refused(to_record(known_domain())[:length])
+
+
+def test_nothing_may_follow() -> None:
+    refused(to_record(known_domain()) + b"\n")
+
+
+def with_members(members: Any) -> bytes:
+    """A record with the right digest, whatever it says."""
+    text = members if isinstance(members, bytes) else json.dumps(members).encode()
+    return hashlib.sha256(text).hexdigest().encode() + b"\n" + text
+
+
+def members_of(known: Knowledge) -> Any:
+    return json.loads(to_record(known).partition(b"\n")[2])
+
+
+def test_the_digest_is_in_lower_case() -> None:
+    digest, _, text = to_record(NOTHING).partition(b"\n")
+    refused(digest.upper() + b"\n" + text)
+
+
+TEXTS = {
+    "no JSON": b"{",
+    "not UTF-8": b'{"format":1,"authority":"\xff"}',
+    "no object": b"[]",
+    "a name twice": b'{"format":1,"format":1}',
+    "deep": b'{"format":1,"pin":' + b"[" * 100_000,
+    "another format": b'{"format":2}',
+    "no format": b"{}",
+    "long": b'{"format":1}' + b" " * 2**24,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_texts_that_are_no_record(text: bytes) -> None:
+    refused(with_members(text))
+    with pytest.raises(Untrusted):
+        authority_of(with_members(text))
+
+
+def base64_of(octets: bytes) -> str:
+    return base64.b64encode(octets).decode()
+
+
+# Where a member lies, and values that it cannot have.
+MEMBERS: dict[str, tuple[list[str | int], list[Any]]] = {
+    "authority": (["authority"], [None, 1, []]),
+    "did": (["did"], [None, 1, {}, "did:web:example.net"]),
+    "dns_did": (["dns_did"], [1, [], {}]),
+    "latest_time": (["latest_time"], [None, "1", True, []]),
+    "pin": (["pin"], ["", 1, [], {}]),
+    "pin/did": (["pin", "did"], [None, 1, "did:web:example.net"]),
+    "pin/source": (["pin", "source"], [None, 1, "mirror", "webvh"]),
+    "pin/document": (["pin", "document"], [None, 1, "", "§", "a", base64_of(b"{}"), base64_of(b"\xff")]),
+    "pin/fetched_at": (["pin", "fetched_at"], [None, "1", False]),
+    "pin/first_seen": (["pin", "first_seen"], [None, "1", {}]),
+    "pin/last_confirmed_at": (["pin", "last_confirmed_at"], [None, "1", []]),
+    "pin/etag": (["pin", "etag"], [1, [], {}]),
+    "pin/last_modified": (["pin", "last_modified"], [1, [], {}]),
+    "pin/gone_since": (["pin", "gone_since"], ["1", True, []]),
+    "pin/dropped": (["pin", "dropped"], [None, [], "z", {"z": None}, {"z": "1"}]),
+    "pin/probation": (["pin", "probation"], [None, [], 1, {"z": True}]),
+    "manifests": (["manifests"], [None, {}, "x", [1], [None], [[]], [{}] * (MOST_MANIFESTS + 1)]),
+    "manifests/url": (["manifests", 0, "url"], [None, 1, []]),
+    "manifests/body": (["manifests", 0, "body"], [None, 1, "%", "", base64_of(b"[]"), base64_of(b'{"a":1,"a":1}')]),
+    "manifests/signed": (["manifests", 0, "signed"], [None, 1, "true"]),
+    "manifests/created": (["manifests", 0, "created"], [None, "1", True]),
+    "manifests/accepted_at": (["manifests", 0, "accepted_at"], [None, "1", []]),
+    "ipns": (["ipns"], [None, [], "x", {str(n): "1" for n in range(MOST_IPNS_NAMES + 1)}]),
+    "ipns/sequence": (["ipns", IPNS], [None, 1, "", "-1", "01", "1 ", "1" * 21, "\u0661"]),
+}
+
+
+OPTIONAL = {"dns_did", "etag", "last_modified", "gone_since", "pin", IPNS}
+
+
+@pytest.mark.parametrize(("path", "values"), MEMBERS.values(), ids=MEMBERS)
+def test_members_that_nobody_wrote(path: list[str | int], values: list[Any]) -> None:
+    for value in values:
+        members = members_of(known_domain())
+        place = members
+        for step in path[:-1]:
+            place = place[step]
+        assert path[-1] in place or isinstance(path[-1], int)
+        place[path[-1]] = value
+        assert "z6Mk" not in refused(with_members(members))
+        del place[path[-1]]
+        if path[-1] not in OPTIONAL:
+            refused(with_members(members))
+
+
+LOGS = [None, 1, "", "%", base64_of(b"{}"), base64_of(to_log([first_entry()]))]
+
+
+@pytest.mark.parametrize("value", LOGS)
+def test_logs_that_nobody_wrote(value: Any) -> None:
+    for name in ("log", "witnesses"):
+        members = members_of(of_a_log())
+        members["pin"][name] = value
+        refused(with_members(members))
+
+
+@pytest.mark.parametrize("did", ["did:webvh:x:example.com", "x", "did:web:example.com"])
+def test_a_log_of_no_such_did(did: str) -> None:
+    members = members_of(of_a_log())
+    members["did"] = members["pin"]["did"] = did
+    refused(with_members(members))
+
+
+def test_what_can_be_derived_is_not_read() -> None:
+    members = members_of(known_domain())
+    members["pin"]["keys"] = ["z6MkPlanted"]
+    members["manifests"][0]["version"] = {"core": "0" * 64, "sequence": 0}
+    assert parse_record(with_members(members)) == known_domain()
+    members["manifests"][0]["body"] = base64_of(b'{"x-sequence":8}')
+    read = parse_record(with_members(members)).manifests[URL]
+    assert read.version.sequence == 8 and read.version.core != known_domain().manifests[URL].version.core
+
+
+def test_times_without_a_fraction() -> None:
+    whole = replace(NOTHING, latest_time=1_800_000_000)
+    assert parse_record(to_record(whole)) == whole
+
+
+@given(st.binary(max_size=300))
+def test_whatever_the_octets(octets: bytes) -> None:
+    refused(octets)
+    refused(with_members(octets))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
+    max_leaves=8,
+)
+NAMES = [("authority",), ("did",), ("pin",), ("pin", "dropped"), ("manifests",), ("ipns",), ("pin", "document")]
+
+
+@given(st.sampled_from(NAMES), JSON)
+def test_whatever_the_members(path: tuple[str, ...], value: object) -> None:
+    members = members_of(known_domain())
+    place = members
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    try:
+        assert isinstance(parse_record(with_members(members)), Knowledge)
+    except Untrusted as error:
+        assert error.reason is Reason.TRUST_RECORD_DAMAGED
