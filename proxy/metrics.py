@@ -1,14 +1,15 @@
 """Prometheus metrics: counted from outcomes and from what the Observer port is told.
 
-No label holds a URL, host, path or anything else a client chooses freely. Sizes that some part keeps anyway
-are asked for at scrape time instead of being pushed.
+No label holds a URL, host, path or anything else a client chooses freely; mirrors and gateways have names, but no
+more than a hundred. Sizes that some part keeps anyway are asked for at scrape time instead of being pushed.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, disable_created_metrics
@@ -18,9 +19,12 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from proxy import __version__
+from proxy.engine.failover.recovery import Standing
 from proxy.engine.outcome import Outcome, Served
 
 _NAMESPACE: Final = "discovery_proxy"
+# Mirrors are named by publishers, so there may be any number.
+_MOST_NAMES: Final = 100
 # A memory hit takes tenths of a millisecond, an origin at its time limit ten seconds.
 _BUCKETS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
@@ -100,7 +104,9 @@ class _Gauges(Collector):
         bytes_: Callable[[], int],
         inflight: Callable[[], int],
         degraded: Callable[[], bool],
+        standing: Callable[[], Standing],
     ) -> None:
+        self.standing = standing
         self.entries = entries
         self.bytes = bytes_
         self.inflight = inflight
@@ -111,6 +117,9 @@ class _Gauges(Collector):
         yield _gauge("cache_bytes", _CACHE_BYTES, self.bytes(), tier="l1")
         yield _gauge("background_refresh_inflight", "Background refreshes under way.", self.inflight())
         yield _gauge("store_degraded", _DEGRADED, int(self.degraded()), tier="l2")
+        standing = self.standing()
+        yield _gauges("mirror_up", _MIRROR_UP, {name: float(up) for name, up in standing.mirror_up.items()})
+        yield _gauges("gateway_score", _GATEWAY_SCORE, standing.gateway_score)
 
 
 class Metrics:
@@ -186,9 +195,10 @@ class Metrics:
         bytes_: Callable[[], int],
         inflight: Callable[[], int],
         degraded: Callable[[], bool],
+        standing: Callable[[], Standing],
     ) -> None:
-        """What to ask at scrape: responses and bytes in memory, refreshes under way, is the store out."""
-        self._gauges = _Gauges(entries, bytes_, inflight, degraded)
+        """What to ask at scrape: what memory holds, refreshes under way, is the store out, who is up."""
+        self._gauges = _Gauges(entries, bytes_, inflight, degraded, standing)
         self._registry.register(self._gauges)
 
     def expose(self, accept: str) -> tuple[str, bytes]:
@@ -233,6 +243,14 @@ class Metrics:
 def _gauge(name: str, help_text: str, value: int, **labels: str) -> Metric:
     family = GaugeMetricFamily(f"{_NAMESPACE}_{name}", help_text, labels=tuple(labels))
     family.add_metric(tuple(labels.values()), value)
+    return family
+
+
+def _gauges(name: str, help_text: str, values: Mapping[str, float]) -> Metric:
+    """One value for each name; by whom the operator is to know it."""
+    family = GaugeMetricFamily(f"{_NAMESPACE}_{name}", help_text, labels=("name",))
+    for key, value in islice(values.items(), _MOST_NAMES):
+        family.add_metric((key,), value)
     return family
 
 

@@ -20,8 +20,10 @@ from proxy.admin.page import _OUTCOMES
 from proxy.config import load
 from proxy.engine.control import ByHost, ByTag, ByUri, Control, Scope, scope_name
 from proxy.engine.outcome import Outcome, Served
+from proxy.engine.trust.control import TrustControl
 from proxy.http.targets import parse_target
 from proxy.metrics import Metrics
+from proxy.ports import TrustRecordsUnavailable
 
 URL = "https://example.com/x?a=1&b=2"
 TOKEN = "correct-horse"
@@ -94,13 +96,29 @@ class Answer:
         return json.loads(self.body)
 
 
+class NothingKnown:
+    """The trust of a proxy that knows no domain; tests of what is known run a whole engine."""
+
+    async def known(self, did: str | None, limit: int) -> list[dict[str, object]]:
+        return []
+
+    async def pin(self, host: str) -> None:
+        return None
+
+    async def unpin(self, host: str) -> bool:
+        if host == "damaged.example":
+            raise TrustRecordsUnavailable("simulated")
+        return False
+
+
 @asynccontextmanager
 async def served(**admin: object) -> AsyncIterator[Port]:
     settings = load(None, {}, {f"admin.{name}": value for name, value in admin.items()})
     control, metrics = Noting(), Metrics()
     port: Port
     state = AdminState(lambda: port.ready, "1.2.3")
-    application = build_admin(lambda: cast(Control, control), metrics, lambda: settings, state)
+    trust = cast(TrustControl, NothingKnown())
+    application = build_admin(lambda: cast(Control, control), lambda: trust, metrics, lambda: settings, state)
     async with TestClient(TestServer(application)) as client:
         port = Port(client, control, metrics)
         yield port
@@ -503,3 +521,28 @@ async def test_pages_of_another_origin(method: str, fields: dict[str, str], ente
         assert (answer.status != 403) is enters
         if not enters:
             assert slug(answer) == "bad-request" and port.control.orders == []
+
+
+TRUST_ORDERS: dict[str, tuple[str, str, int, str]] = {
+    "not JSON": ("/admin/trust/pin", "host", 400, "bad-request"),
+    "without host": ("/admin/trust/pin", "{}", 400, "bad-request"),
+    "another member": ("/admin/trust/unpin", '{"host": "a.example", "did": "x"}', 400, "bad-request"),
+    "no document": ("/admin/trust/pin", '{"host": "a.example"}', 404, "not-found"),
+    "records that cannot be used": ("/admin/trust/unpin", '{"host": "damaged.example"}', 503, "overloaded"),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "status", "problem"), TRUST_ORDERS.values(), ids=TRUST_ORDERS)
+async def test_orders_on_trust_that_cannot_be_carried_out(path: str, body: str, status: int, problem: str) -> None:
+    async with served() as port:
+        answer = await port.ask("POST", path, data=body)
+        assert (answer.status, slug(answer)) == (status, problem)
+
+
+async def test_trust_of_a_proxy_that_knows_nothing() -> None:
+    async with served() as port:
+        assert (await port.ask("GET", "/admin/trust")).json == {"domains": []}
+        assert (await port.ask("POST", "/admin/trust/unpin", data='{"host": "a.example"}')).json == {
+            "removed": False
+        }
+        assert slug(await port.ask("GET", "/admin/trust?host=a.example")) == "bad-request"

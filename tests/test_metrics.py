@@ -8,11 +8,13 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from proxy import __version__
+from proxy.engine.failover.recovery import Standing
 from proxy.engine.outcome import Outcome, Served
 from proxy.http.targets import parse_target
 from proxy.metrics import Metrics
 from proxy.ports import Observer
 
+NOBODY = Standing({}, {})
 PREFIX = "discovery_proxy_"
 TARGET = parse_target("https://secret-host.example/secret-path?token=secret-value")
 
@@ -27,7 +29,7 @@ def samples(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], fl
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float:
-    """The sample's value; `class_` stands for the label that Python cannot name."""
+    """The sample's value; `class_` and `name_` stand for labels that Python or this function cannot name."""
     told = frozenset((label.rstrip("_"), text) for label, text in labels.items())
     return samples(metrics)[f"{PREFIX}{name}", told]
 
@@ -108,12 +110,30 @@ def test_gauges_are_read_at_scrape_time() -> None:
         lambda: int(now["bytes"]),
         lambda: int(now["inflight"]),
         lambda: bool(now["degraded"]),
+        lambda: Standing({"mirror.example": False}, {"https://gateway.example": 0.5}),
     )
     now.update(entries=3, inflight=2, degraded=True)
     assert value(metrics, "cache_entries", tier="l1") == 3
     assert value(metrics, "cache_bytes", tier="l1") == 2048
     assert value(metrics, "background_refresh_inflight") == 2
     assert value(metrics, "store_degraded", tier="l2") == 1
+    assert value(metrics, "mirror_up", name_="mirror.example") == 0
+    assert value(metrics, "gateway_score", name_="https://gateway.example") == 0.5
+
+
+def test_no_publisher_fills_the_metrics_with_names() -> None:
+    metrics = Metrics()
+    standing = Standing({f"mirror{n}.example": True for n in range(1000)}, {})
+    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: standing)
+    assert sum(name == f"{PREFIX}mirror_up" for name, _ in samples(metrics)) == 100
+
+
+def test_verdicts_are_counted() -> None:
+    metrics = Metrics()
+    metrics.verified("manifest", "verified")
+    metrics.verified("manifest", "rollback")
+    metrics.verified("manifest", "rollback")
+    assert value(metrics, "verification_total", kind="manifest", result="rollback") == 2
 
 
 def test_build_info_and_process_are_told() -> None:
@@ -129,7 +149,7 @@ def test_a_revision_that_is_not_known_is_empty() -> None:
 
 def test_every_metric_says_what_it_counts() -> None:
     metrics = Metrics()
-    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False)
+    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: NOBODY)
     _, body = metrics.expose("")
     told = {family.name: family.documentation for family in parse_text(body.decode())}
     own = {name.removeprefix(PREFIX): text for name, text in told.items() if name.startswith(PREFIX)}
@@ -155,7 +175,7 @@ def test_totals() -> None:
         for status in range(200, 200 + times):
             metrics.served(Outcome(served, status, TARGET), 0.001, 100)
     metrics.served(Outcome(Served.ERROR, 400), 0.001, 100)
-    metrics.attach_gauges(lambda: 3, lambda: 4096, lambda: 2, lambda: False)
+    metrics.attach_gauges(lambda: 3, lambda: 4096, lambda: 2, lambda: False, lambda: NOBODY)
     totals = metrics.totals()
     assert totals.requests == {"fresh": 6, "swr": 1, "miss": 3, "tunnel": 5, "error": 1}
     assert totals.hit_ratio == 0.7, "neither tunnels nor requests without a target are look-ups"

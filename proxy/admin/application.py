@@ -21,24 +21,30 @@ from proxy.admin.commands import (
 )
 from proxy.admin.guards import MAX_BODY, answer_errors, guard
 from proxy.admin.page import AdminState, start_page
+from proxy.admin.queries import parse_limit, parse_query
+from proxy.admin.trust import TrustPages
 from proxy.config import Settings, effective_yaml
 from proxy.engine.control import ByUri, Control
+from proxy.engine.trust.control import TrustControl
 from proxy.http.problems import Problem, Slug
 from proxy.logs import set_level
 from proxy.metrics import Metrics
 
-_DEFAULT_LIMIT: Final = 100
-_HIGHEST_LIMIT: Final = 10_000
 _PAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 _log = logging.getLogger("proxy.admin")
 
 
 def build_admin(
-    control: Callable[[], Control], metrics: Metrics, settings: Callable[[], Settings], state: AdminState
+    control: Callable[[], Control],
+    trust: Callable[[], TrustControl],
+    metrics: Metrics,
+    settings: Callable[[], Settings],
+    state: AdminState,
 ) -> web.Application:
-    """The application behind the admin port; `control` and `settings` answer those in force now."""
+    """The application behind the admin port; `control`, `trust` and `settings` answer those in force now."""
     pages = _Pages(control, metrics, settings, state)
+    trusted = TrustPages(trust)
     application = web.Application(
         middlewares=(answer_errors, guard(settings), pages.purge_by_method), client_max_size=MAX_BODY
     )
@@ -53,6 +59,9 @@ def build_admin(
             web.get("/admin/explain", pages.explain),
             web.post("/admin/purge", pages.purge),
             web.post("/admin/refresh", pages.refresh),
+            web.get("/admin/trust", trusted.known),
+            web.post("/admin/trust/pin", trusted.pin),
+            web.post("/admin/trust/unpin", trusted.unpin),
             web.get("/admin/config", pages.config),
             web.put("/admin/log-level", pages.log_level),
         ]
@@ -91,12 +100,12 @@ class _Pages:
         )
 
     async def entries(self, request: web.Request) -> web.Response:
-        query = _query(request, "host", "limit")
-        limit = _parse_limit(query.get("limit", str(_DEFAULT_LIMIT)))
+        query = parse_query(request, "host", "limit")
+        limit = parse_limit(query)
         return web.json_response({"entries": await self.control().entries(query.get("host"), limit)})
 
     async def explain(self, request: web.Request) -> web.Response:
-        query = _query(request, "url")
+        query = parse_query(request, "url")
         if "url" not in query:
             raise BadOrder(Problem(Slug.BAD_REQUEST, "Name the URL to explain: ?url=https://example.com/x."))
         return web.json_response(await self.control().explain(query["url"]))
@@ -133,20 +142,3 @@ class _Pages:
         counts = [await self.control().purge(scope, soft=purge.soft) for scope in purge.scopes]
         _log.info("purged", extra={"purged": sum(counts), "soft": purge.soft})
         return web.json_response({"purged": sum(counts)})
-
-
-def _query(request: web.Request, *known: str) -> dict[str, str]:
-    """The parameters, each once; an unknown one is most likely the rest of a URL that was not encoded."""
-    query = dict(request.query)
-    if len(query) != len(request.query) or not query.keys() <= set(known):
-        allowed = " and ".join(known)
-        raise BadOrder(
-            Problem(Slug.BAD_REQUEST, f"Parameters: {allowed}, each once; percent-encode what is in them.")
-        )
-    return query
-
-
-def _parse_limit(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= _HIGHEST_LIMIT):
-        raise BadOrder(Problem(Slug.BAD_REQUEST, f"limit: a whole number from 1 to {_HIGHEST_LIMIT}."))
-    return int(text)

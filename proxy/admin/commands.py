@@ -21,6 +21,7 @@ PURGE_ALLOWED: Final = (
     'a JSON object with exactly one of "url", "host", "tag" (text) or "all": true, and optionally "soft": true'
 )
 REFRESH_ALLOWED: Final = 'a JSON object with exactly one of "url" or "host" (text)'
+HOST_ALLOWED: Final = 'a JSON object with "host" (text), such as {"host": "example.com"}'
 LEVEL_ALLOWED: Final = 'a JSON object with "level": "debug", "info", "warning" or "error"'
 _PURGE_TARGET: Final = (
     "PURGE takes a URL in absolute form or as /https/example.com/x, or tags in a Surrogate-Key field."
@@ -56,6 +57,10 @@ class _PurgeBody(_RefreshBody):
     tag: str | None = None
     all: bool = False
     soft: bool = False
+
+
+class _HostBody(_Body):
+    host: str
 
 
 class _LevelBody(_Body):
@@ -98,6 +103,11 @@ def parse_refresh_body(text: bytes) -> ByUri | ByHost:
     body = _parse(text, _RefreshBody, REFRESH_ALLOWED)
     [scope] = _exactly_one(_named(body), REFRESH_ALLOWED)
     return scope
+
+
+def parse_host_body(text: bytes) -> str:
+    """The host that a POST body names."""
+    return _parse(text, _HostBody, HOST_ALLOWED).host
 
 
 def parse_level_body(text: bytes) -> Level:

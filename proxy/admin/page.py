@@ -38,6 +38,8 @@ _OUTCOMES: Final[Mapping[Served, str]] = {
     Served.FRESH: "from the store",
     Served.SWR: "stale, refreshed behind the answer",
     Served.SIE: "stale because the origin failed",
+    Served.MIRROR: "a mirror's verified copy, for the origin is down",
+    Served.IPFS: "a verified copy from IPFS, for the origin is down",
     Served.REVALIDATED: "confirmed by a 304",
     Served.MISS: "not in the store, fetched",
     Served.EXPIRED: "fetched anew in place of a stored one",
@@ -63,6 +65,9 @@ _ENDPOINTS: Final = (
     ),
     ("PURGE", "/https/example.com/x", False, "Remove one URL; with Surrogate-Key, what carries those tags."),
     ("POST", "/admin/refresh", False, 'Fetch again in the background, by "url" or "host".'),
+    ("GET", "/admin/trust?did=…", False, "What is known of domains: pinned keys, manifests, versions."),
+    ("POST", "/admin/trust/pin", False, 'Ask a "host" for its keys now, and believe them.'),
+    ("POST", "/admin/trust/unpin", False, 'Forget what is known of a "host".'),
     ("GET", "/admin/config", True, "The configuration in force, secrets masked."),
     ("PUT", "/admin/log-level", False, 'Change the log level: "debug", "info", "warning" or "error".'),
 )

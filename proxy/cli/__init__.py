@@ -2,10 +2,18 @@
 
 Exit codes: 0 fine, 1 negative finding, 2 usage or configuration, 3 network; 130 when interrupted.
 
-arguments    verbs, flags and their help
+arguments    verbs, flags and their help; flags, publisherflags
 verbs        what each verb does
 discovering  `discover`
 linting      `lint`
+keys         `keygen`, `did-document`
+signing      `sign`; publishing, selfcheck, steps
+verifying    `verify`; anchoring, judging
+identifying  `cid`
+identifiers  DIDs and names of keys as flags give them
+moments      times as flags give them
+files        what a command reads and writes
+published    documents read from where they are published
 remote       a running proxy's ports, asked from here
 report       an explanation for people
 discovery    what a domain publishes, for people

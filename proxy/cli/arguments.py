@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from proxy import __version__
 from proxy.capability.ladders import Label, Ladder
+from proxy.cli.flags import CONFIG_HELP, Verbs, add_verb
+from proxy.cli.publisherflags import add_publisher_verbs
 
 # Flags of `serve` by the configuration key that each one sets, with its help.
 SERVE_FLAGS: Final = {
@@ -30,7 +32,6 @@ example:
 """
 _LEVELS: Final = tuple(label.value for label in Label)
 _LADDERS: Final = tuple(ladder.value for ladder in Ladder)
-_CONFIG_HELP: Final = "YAML file; flags and DISCOVERY_PROXY_ variables win over it"
 
 
 class Unusable(Exception):
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_serve(verbs)
     _add_discover(verbs)
     _add_lint(verbs)
+    add_publisher_verbs(verbs)
     _add_explain(verbs)
     _add_purge(verbs)
     _add_refresh(verbs)
@@ -63,34 +65,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-_Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-def _add(verbs: _Verbs, name: str, does: str, example: str) -> argparse.ArgumentParser:
-    return verbs.add_parser(
-        name,
-        help=does,
-        description=f"{does[0].upper()}{does[1:]}.",
-        epilog=f"example:\n  discovery-proxy {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
-def _add_serve(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_serve(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "serve",
         "run the proxy; SIGTERM drains and stops it, SIGHUP reads the configuration again",
         "serve --config config.yaml --log-format text",
     )
-    verb.add_argument("--config", metavar="FILE", help=_CONFIG_HELP)
+    verb.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
     for key, (flag, metavar, does) in SERVE_FLAGS.items():
         verb.add_argument(flag, dest=key, metavar=metavar, help=f"{does} ({key})")
 
 
-def _add_discover(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_discover(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "discover",
         "find out what a domain publishes for agents, and check it; without --via in this process",
@@ -102,11 +90,11 @@ def _add_discover(verbs: _Verbs) -> None:
     verb.add_argument("--steps", action="store_true", help="show what was looked for, step by step")
     verb.add_argument("--json", action="store_true", help="print the answer of the API as one JSON value")
     verb.add_argument("--via", metavar="URL", help="ask the data port of a running proxy")
-    verb.add_argument("--config", metavar="FILE", help=_CONFIG_HELP)
+    verb.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
 
 
-def _add_lint(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_lint(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "lint",
         "tell what a published document gets wrong",
@@ -117,11 +105,11 @@ def _add_lint(verbs: _Verbs) -> None:
     verb.add_argument("--kind", help=kind)
     verb.add_argument("--now", metavar="T", help="judge as of this time, such as 2026-11-30T12:00:00Z")
     verb.add_argument("--json", action="store_true", help="print the verdict as one JSON value")
-    verb.add_argument("--config", metavar="FILE", help=f"{_CONFIG_HELP}; it says how a URL is reached")
+    verb.add_argument("--config", metavar="FILE", help=f"{CONFIG_HELP}; it says how a URL is reached")
 
 
-def _add_explain(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_explain(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "explain",
         "tell how a URL would be answered now and why; without a running proxy, from its store",
@@ -132,8 +120,8 @@ def _add_explain(verbs: _Verbs) -> None:
     _add_remote(verb)
 
 
-def _add_purge(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_purge(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "purge",
         "remove stored responses from a running proxy",
@@ -146,8 +134,8 @@ def _add_purge(verbs: _Verbs) -> None:
     _add_remote(verb)
 
 
-def _add_refresh(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_refresh(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "refresh",
         "have a running proxy fetch stored responses again, in the background",
@@ -157,18 +145,20 @@ def _add_refresh(verbs: _Verbs) -> None:
     _add_remote(verb)
 
 
-def _add_check_config(verbs: _Verbs) -> None:
-    verb = _add(
+def _add_check_config(verbs: Verbs) -> None:
+    verb = add_verb(
         verbs,
         "check-config",
         "check a configuration and print what it comes to, secrets masked",
         "check-config config.yaml",
     )
-    verb.add_argument("config", nargs="?", metavar="FILE", help=f"{_CONFIG_HELP}; none: the defaults")
+    verb.add_argument("config", nargs="?", metavar="FILE", help=f"{CONFIG_HELP}; none: the defaults")
 
 
-def _add_demo(verbs: _Verbs) -> None:
-    verb = _add(verbs, "demo", "walk through the whole job against a local internet started for it", "demo --keep")
+def _add_demo(verbs: Verbs) -> None:
+    verb = add_verb(
+        verbs, "demo", "walk through the whole job against a local internet started for it", "demo --keep"
+    )
     verb.add_argument("--keep", action="store_true", help="leave everything running and print curl lines")
 
 
@@ -181,7 +171,7 @@ def _add_url_or_host(verb: argparse.ArgumentParser, of: str) -> argparse._Mutual
 
 def _add_remote(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--via", metavar="ADMIN_URL", help="the admin port to ask (default: the configured one)")
-    verb.add_argument("--config", metavar="FILE", help=f"{_CONFIG_HELP}; it says where the admin port is")
+    verb.add_argument("--config", metavar="FILE", help=f"{CONFIG_HELP}; it says where the admin port is")
     verb.add_argument(
         "--token-file",
         metavar="FILE",

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from proxy.cli.arguments import Unusable
-from proxy.cli.remote import RemoteFailure
-from proxy.cli.terminal import BOLD, GREEN, RED, YELLOW, Paint, may_colour, paint_for, waiting
+from proxy.cli.files import read_file, shown
+from proxy.cli.moments import parse_moment
+from proxy.cli.published import is_url, nothing_there, parse_url, read_published
+from proxy.cli.terminal import BOLD, GREEN, RED, YELLOW, Paint, may_colour, paint_for
 from proxy.cli.tree import Row, aligned
-from proxy.config import load
 from proxy.discovery.classes import DocumentClass, classify
 from proxy.discovery.findings import Finding, failures, warnings
 from proxy.discovery.gate import GateReason, NotADocument
-from proxy.http.targets import MalformedTarget, Target, parse_target
+from proxy.http.targets import Target
 from proxy.logs.redaction import plain
 
 _VALID, _INVALID = 0, 1
-_STDIN: Final = "-"
-_LARGEST: Final = 64 * 2**20
 _LONGEST: Final = 500
 
 
@@ -48,41 +44,15 @@ def lint(arguments: Namespace) -> int:
 
     if arguments.kind is not None and arguments.kind not in KINDS:
         raise Unusable(f"--kind: {UnknownKind(arguments.kind)}")
-    now = _moment(arguments.now)
-    is_url = arguments.document.lower().startswith(("http://", "https://"))
-    verdict = _of_url(arguments, now) if is_url else _of_file(arguments, now)
+    now = parse_moment("--now", arguments.now)
+    verdict = (_of_url if is_url(arguments.document) else _of_file)(arguments, now)
     print(json.dumps(_told(verdict), indent=2) if arguments.json else _report(verdict))
     return _VALID if verdict.is_valid else _INVALID
 
 
-def _moment(text: str | None) -> float:
-    if text is None:
-        return datetime.now(UTC).timestamp()
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise Unusable("--now: give a time such as 2026-11-30T12:00:00Z") from None
-
-
 def _of_file(arguments: Namespace, now: float) -> _Verdict:
-    name = "standard input" if arguments.document == _STDIN else arguments.document
-    return _judged(name, arguments.kind, _read_file(arguments.document), now)
-
-
-def _read_file(path: str) -> bytes:
-    try:
-        if path == _STDIN:
-            body = sys.stdin.buffer.read(_LARGEST + 1)
-        else:
-            with Path(path).open("rb") as file:
-                body = file.read(_LARGEST + 1)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no file has such a name"
-        raise Unusable(f"{plain(path, _LONGEST)}: cannot be read: {why}") from None
-    if len(body) > _LARGEST:
-        raise Unusable(f"{plain(path, _LONGEST)}: larger than {_LARGEST} bytes, as no document is")
-    return body
+    body = read_file(arguments.document)
+    return _judged(shown(arguments.document), arguments.kind, body, now)
 
 
 def _judged(place: str, kind: str | None, body: bytes, now: float, fallback: str | None = None) -> _Verdict:
@@ -97,19 +67,13 @@ def _judged(place: str, kind: str | None, body: bytes, now: float, fallback: str
 
 
 def _of_url(arguments: Namespace, now: float) -> _Verdict:
-    from proxy import server
     from proxy.engine.discovery.reading import ReadOutcome
     from proxy.lint import KINDS
     from proxy.lint.bodies import refusal_finding
 
-    target = _target(arguments.document)
+    target = parse_url(arguments.document)
     document_class = _class_of(arguments.kind, target)
-    settings = load(arguments.config, os.environ, {})
-    try:
-        with waiting(f"reading {target.uri}"):
-            reading = server.read_once(settings, target, document_class)
-    except server.CannotOpen as error:
-        raise Unusable(str(error)) from None
+    reading = read_published(target, document_class, arguments.config)
     fallback = document_class.value if document_class.value in KINDS else None
     if reading.is_found:
         return _judged(reading.url, arguments.kind, reading.body, now, fallback)
@@ -117,15 +81,7 @@ def _of_url(arguments: Namespace, now: float) -> _Verdict:
     if reading.outcome is ReadOutcome.WRONG_KIND and kind is not None:
         refused = NotADocument(GateReason(reading.reason), reading.detail)
         return _Verdict(reading.url, kind, (refusal_finding(refused),))
-    detail = plain(reading.detail or reading.reason, _LONGEST).removesuffix(".")
-    raise RemoteFailure(f"{plain(reading.url, _LONGEST)}: {detail}. There is nothing to judge.")
-
-
-def _target(text: str) -> Target:
-    try:
-        return parse_target(text)
-    except MalformedTarget as error:
-        raise Unusable(f"URL: {error.detail} Give it as https://example.com/path.") from None
+    raise nothing_there(reading)
 
 
 def _class_of(kind: str | None, target: Target) -> DocumentClass:

@@ -34,6 +34,10 @@ def report(told: Mapping[str, object], *, colour: bool) -> str:
     for label, name in (("fill under way", "flight"), ("held off", "hold_off")):
         if whole.members.get(name):
             lines.append(_line(label, whole.part(name).pairs()))
+    if whole.members.get("copy"):
+        lines += ["", paint("verified copy, while the origin is down", BOLD), *_variant(whole.part("copy"))]
+    if whole.members.get("trust"):
+        lines += ["", paint("what is known of the domain", BOLD), *_known(whole.part("trust"))]
     variants = whole.parts("variants")
     for position, variant in enumerate(variants, start=1):
         lines += ["", paint(_heading(variant, position, len(variants)), BOLD), *_variant(variant)]
@@ -50,7 +54,7 @@ def _heading(variant: Part, position: int, count: int) -> str:
 
 
 def _variant(variant: Part) -> Iterator[str]:
-    yield from _labelled(variant, ("method", "status", "source", "stored_at"))
+    yield from _labelled(variant, ("method", "status", "source", "trust", "stored_at"))
     size = variant.number("body_bytes")
     if size is not None:
         yield _line("body", f"{size:,.0f} bytes")
@@ -62,6 +66,18 @@ def _variant(variant: Part) -> Iterator[str]:
     if purge.members:
         yield _line("purge", f"{purge.text('standing')} (generation {purge.text('generation')})")
     yield from _labelled(variant, ("keep_until",))
+
+
+def _known(trust: Part) -> Iterator[str]:
+    yield from _labelled(trust, ("did", "dns_did", "error"))
+    pin = trust.part("pin")
+    if pin.members:
+        since = f"by {pin.text('source')}, last confirmed {pin.text('last_confirmed_at')}"
+        yield _line("keys pinned", f"{pin.text('standing')}: {since}")
+    for manifest in trust.parts("manifests"):
+        kind = "signed" if manifest.members.get("signed") else "unsigned"
+        sequence = f", sequence {manifest.text('sequence')}" if manifest.text("sequence") else ""
+        yield _line("last manifest", f"{kind}{sequence}, accepted {manifest.text('accepted_at')}")
 
 
 def _freshness(part: Part) -> Iterator[str]:

@@ -13,10 +13,14 @@ from urllib.parse import quote
 
 from proxy.cli.arguments import SERVE_FLAGS, Unusable
 from proxy.cli.discovering import discover
+from proxy.cli.identifying import cid
+from proxy.cli.keys import did_document, keygen
 from proxy.cli.linting import lint
 from proxy.cli.remote import AdminPort, NothingListens, RemoteFailure, configured_admin_url, parse_base_url
 from proxy.cli.report import report
+from proxy.cli.signing import sign
 from proxy.cli.terminal import may_colour
+from proxy.cli.verifying import verify
 from proxy.config import Settings, effective_yaml, load
 from proxy.http.targets import MalformedTarget, parse_authority, parse_target
 
@@ -87,6 +91,11 @@ VERBS: Final[Mapping[str, Callable[[Namespace], int]]] = {
     "serve": serve,
     "discover": discover,
     "lint": lint,
+    "verify": verify,
+    "keygen": keygen,
+    "did-document": did_document,
+    "sign": sign,
+    "cid": cid,
     "explain": explain,
     "purge": purge,
     "refresh": refresh,

@@ -21,9 +21,12 @@ from proxy.engine.collapse import flight_key
 from proxy.engine.explanation import explanation, summary
 from proxy.engine.refresh import Refresher
 from proxy.engine.state import EngineState
+from proxy.engine.trust.control import TrustControl
+from proxy.engine.trust.known import authority_of
 from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target, parse_authority, parse_target
+from proxy.ports import TrustRecordsUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,10 @@ Scope = ByUri | ByHost | ByTag | Everything
 class Control:
     """The engine as an operator sees it. Malformed URLs and hosts raise MalformedTarget."""
 
-    def __init__(self, state: EngineState, refresher: Refresher) -> None:
+    def __init__(self, state: EngineState, refresher: Refresher, trust: TrustControl | None = None) -> None:
         self._refresher = refresher
+        self._trust = trust
+        self._copies = state.copies
         self._store = state.store
         self._flights = state.flights
         self._holdoffs = state.holdoffs
@@ -162,7 +167,20 @@ class Control:
         flight = self._flights.joinable(key, self._generations.latest)
         told["flight"] = None if flight is None else {"generation": flight.generation}
         told["hold_off"] = None if held_off is None else {"failures": held_off.failures, "until": held_off.until}
+        copy = self._copies.get(request.target.uri)
+        told["copy"] = None if copy is None else summary(copy, now)
+        told["trust"] = await self._known(request.target)
         return told
+
+    async def _known(self, target: Target) -> dict[str, object] | None:
+        """What is known of the target's domain; why nothing can be is told in the place of it."""
+        authority = authority_of(target)
+        if self._trust is None or not authority:
+            return None
+        try:
+            return await self._trust.of_authority(authority)
+        except TrustRecordsUnavailable as error:
+            return {"authority": authority, "error": str(error)}
 
     async def entries(self, host: str | None, limit: int) -> list[dict[str, object]]:
         """What is stored, at most `limit` responses, of one host or of all; what is in memory comes first."""

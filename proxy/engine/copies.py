@@ -51,6 +51,11 @@ class Copies:
         decision = decide(request, directives, (held.stored,), held.asked_at)
         return decision.stored if isinstance(decision, Hit) else None
 
+    def get(self, uri: str) -> StoredResponse | None:
+        """The copy of `uri`, fresh or not; None without one."""
+        held = self._held.get(uri)
+        return None if held is None else held.stored
+
     def fresh_until(self, uri: str) -> float:
         """When the copy of `uri` stops being fresh, Unix seconds; long ago when there is none."""
         held = self._held.get(uri)

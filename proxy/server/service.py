@@ -15,6 +15,7 @@ from proxy import __version__
 from proxy.admin import AdminState, build_admin
 from proxy.config import Settings
 from proxy.engine.control import Control
+from proxy.engine.trust.control import TrustControl
 from proxy.logs import AccessLog, set_level
 from proxy.metrics import Metrics
 from proxy.server.handler import Front, Handler
@@ -106,11 +107,12 @@ class Service:
             lambda: memory.bytes,
             lambda: self._engine.refresher.inflight,
             lambda: bool(self._kept.store.degraded),
+            lambda: self._engine.trusting.recovery.standing(),
         )
 
     async def _open_admin(self, opened: AsyncExitStack) -> None:
         state = AdminState(is_ready=self._standing, version=__version__)
-        application = build_admin(self._control, self._metrics, lambda: self.settings, state)
+        application = build_admin(self._control, self._trust, self._metrics, lambda: self.settings, state)
         self._admin = web.AppRunner(
             application, access_log=None, handle_signals=False, shutdown_timeout=_CUTTING_SECONDS
         )
@@ -129,6 +131,9 @@ class Service:
 
     def _control(self) -> Control:
         return self._engine.control
+
+    def _trust(self) -> TrustControl:
+        return self._engine.trusting.control
 
     def _front(self) -> Front:
         return self._engine.front

@@ -13,6 +13,7 @@ from proxy.engine.failover.recovery import Recovery
 from proxy.engine.failover.settings import FailoverSettings
 from proxy.engine.refresh import Refresher
 from proxy.engine.state import EngineState
+from proxy.engine.trust.control import TrustControl
 from proxy.engine.trust.documents import DidDocuments
 from proxy.engine.trust.known import Known
 from proxy.engine.trust.pinning import Pinning
@@ -41,6 +42,7 @@ class Trusting:
     verifier: Verifier
     voucher: SignatureVoucher
     recovery: Recovery
+    control: TrustControl
 
     def standby(self, state: EngineState, refresher: Refresher, settings: TrustSettings) -> Standby:
         """Who finds verified copies while an origin is down."""
@@ -65,7 +67,9 @@ def build_trust(
     pinning = Pinning(documents, known, trust, clock, observer)
     verifier = Verifier(trust, clock, observer)
     voucher = SignatureVoucher(known, pinning, verifier, clock)
-    return Trusting(known, pinning, verifier, voucher, Recovery(mirrors, observer, clock, failover))
+    recovery = Recovery(mirrors, observer, clock, failover)
+    control = TrustControl(records, known, pinning, trust, clock)
+    return Trusting(known, pinning, verifier, voucher, recovery, control)
 
 
 def trust_settings(settings: Settings) -> TrustSettings:

@@ -174,7 +174,7 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     refresher = Refresher(state, filler)
     standby = trusting.standby(state, refresher, trust)
     gateway = Gateway(state, filler, refresher, Forwarder(state, origin), Outage(state, standby))
-    control = Control(state, refresher)
+    control = Control(state, refresher, trusting.control)
     world = World(gateway, origin, network.dns, network.link, trusting.voucher)
     discoverer = Discoverer(state, world, discovery_settings(settings))
     front = Front(

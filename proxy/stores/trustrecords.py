@@ -74,6 +74,7 @@ class SqliteTrustRecords:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._thread = ThreadPoolExecutor(1, "trust-records")
+        self._is_closed = False
         # From here on used by the thread alone, but for reading what is wrong.
         self._file: TrustFile | None = None
         self._recent = RecentKnowledge(MOST_OCTETS_IN_MEMORY)
@@ -113,7 +114,10 @@ class SqliteTrustRecords:
         return await self._call(lambda file: self._remove(file, authority))
 
     async def close(self) -> None:
-        """Close the file after what has been asked for."""
+        """Close the file after what has been asked for; a second time there is nothing to close."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 

@@ -359,7 +359,8 @@ async def test_an_unusable_store_shows_at_once_and_recovers(config: Path, tmp_pa
     folder = tmp_path / "folder"
     folder.write_text("a file where the folder should be")
     async with child(config, store={"url": f"sqlite:///{folder}/cache.db"}) as proxy:
-        degraded = {"status": "degraded", "reasons": ["store-unavailable", "purge-marks-unavailable"]}
+        reasons = ["store-unavailable", "purge-marks-unavailable", "trust-records-unavailable"]
+        degraded = {"status": "degraded", "reasons": reasons}
         assert await proxy.admin("/readyz") == degraded
         assert (await proxy.logged("degraded"))["store"] == f"{folder}/cache.db"
         folder.unlink()

@@ -18,6 +18,7 @@ STATUSES = {
     Slug.NOT_A_DOCUMENT: 502,
     Slug.NOT_FOUND: 404,
     Slug.GONE: 410,
+    Slug.NO_TRUSTED_COPY: 504,
     Slug.TOO_LARGE: 502,
     Slug.ONLY_IF_CACHED: 504,
     Slug.UNAUTHORIZED: 401,

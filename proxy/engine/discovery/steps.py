@@ -30,14 +30,17 @@ class StepOutcome(StrEnum):
 
 @dataclass(slots=True)
 class Step:
-    """One step; `seconds` from its beginning to its end, `octets` received by it."""
+    """One step; `seconds` from its beginning to its end.
+
+    `meter` counts what it causes, also what goes on behind the scenes after its end.
+    """
 
     step: str
     target: str
+    meter: Meter
     outcome: StepOutcome = StepOutcome.FAILED
     detail: str = _CUT_SHORT
     seconds: float = 0.0
-    octets: int = 0
 
     def told(self) -> dict[str, object]:
         """The step as the answer has it."""
@@ -46,7 +49,7 @@ class Step:
             "target": self.target,
             "outcome": self.outcome.value,
             "ms": round(self.seconds * 1000, 1),
-            "bytes": self.octets,
+            "bytes": self.meter.bytes_received,
             "detail": self.detail,
         }
 
@@ -72,14 +75,13 @@ class Steps:
     ) -> Result:
         """Do `work` as a step of its own; `end` tells from its result what it came to."""
         step = self._begin(name, target)
-        meter, started = Meter(self._meter), self._clock()
-        token = current_meter.set(meter)
+        started = self._clock()
+        token = current_meter.set(step.meter)
         try:
             result = await work()
         finally:
             current_meter.reset(token)
             step.seconds = max(self._clock() - started, 0.0)
-            step.octets = meter.bytes_received
         self._finish(step, end(result))
         return result
 
@@ -93,7 +95,7 @@ class Steps:
         return [step.told() for step in self._steps]
 
     def _begin(self, name: str, target: str) -> Step:
-        step = Step(name, masked(target))
+        step = Step(name, masked(target), Meter(self._meter))
         self._steps.append(step)
         return step
 

@@ -88,7 +88,7 @@ class Pinning:
         pin = None if known is None else known.pin
         if not self._may_ask(authority, pin, occasion):
             return known
-        renewal = self._calls.call(authority, lambda: self._renew(authority))
+        renewal = self.renew(authority)
         if not wait:
             self._behind(renewal)
             return known
@@ -97,6 +97,10 @@ class Pinning:
                 return await renewal
         except TimeoutError:
             return known
+
+    async def renew(self, authority: str) -> Knowledge | None:
+        """Ask the domain now, however lately it was asked; what is known then. Raises TrustRecordsUnavailable."""
+        return await self._calls.call(authority, lambda: self._renew(authority))
 
     def tend(self) -> None:
         """Renew some pins that have had no occasion for a day; called every few seconds."""
@@ -110,7 +114,7 @@ class Pinning:
         if known is None or not is_overdue(known.pin, self._clock()):
             self._asked.pop(authority, None)
             return
-        await self._calls.call(authority, lambda: self._renew(authority))
+        await self.renew(authority)
 
     def _may_ask(self, authority: str, pin: Pin | None, occasion: Occasion) -> bool:
         now = self._clock()

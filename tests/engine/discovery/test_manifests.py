@@ -162,10 +162,9 @@ class TestAuthority:
         found = await described({"title": "Example", "canonical_url": "https://example.com/", "routes": []})
         assert found["manifest"] is not None and found["routes"] == []
 
-    async def test_a_signature_is_said_to_be_unchecked(self) -> None:
-        assert (await described(manifest()))["trust"]["reasons"] == []
-        signed = await described({**manifest(), "proof": {"type": "DataIntegrityProof"}})
-        assert (signed["trust"]["state"], signed["trust"]["reasons"]) == ("origin-tls", ["signature_not_checked"])
+    async def test_its_origin_vouches_for_what_is_not_signed(self) -> None:
+        trust = (await described(manifest()))["trust"]
+        assert (trust["state"], trust["did"], trust["reasons"]) == ("origin-tls", None, [])
 
 
 DOWNGRADING: dict[str, dict[str, object]] = {
