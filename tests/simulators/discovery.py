@@ -11,6 +11,7 @@ from proxy.engine.discovery.discoverer import Discoverer, DiscoverySettings, Wor
 from proxy.engine.discovery.results import Prepared, Question
 from proxy.http.problems import Problem
 from proxy.ports import LocalLink
+from proxy.engine.trust.settings import TrustSettings
 from tests.simulators.dns import DnsSimulator
 from tests.simulators.engine import Simulation, engine
 
@@ -91,10 +92,15 @@ class Neighbourhood:
         return self.engine.origin.paths
 
 
-def neighbourhood(settings: DiscoverySettings | None = None, link: LocalLink | None = None) -> Neighbourhood:
-    """An origin that publishes nothing, resolvers that know nothing."""
-    simulation = engine()
+def neighbourhood(
+    settings: DiscoverySettings | None = None,
+    link: LocalLink | None = None,
+    trust: TrustSettings | None = None,
+) -> Neighbourhood:
+    """An origin that publishes nothing, resolvers that know nothing; with `trust` signatures are judged."""
+    simulation = engine(trust=trust)
     dns = DnsSimulator(simulation.clock)
-    world = World(simulation.gateway, simulation.origin, dns, link)
+    voucher = None if simulation.trust is None else simulation.trust.trusting.voucher
+    world = World(simulation.gateway, simulation.origin, dns, link, voucher)
     discoverer = Discoverer(simulation.state, world, settings or DiscoverySettings())
     return Neighbourhood(simulation, dns, discoverer)

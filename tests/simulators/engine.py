@@ -210,7 +210,7 @@ def engine(
     standby = None if parts is None or trust is None else parts.standby(state, refresher, trust)
     forwarder = Forwarder(state, origin)
     gateway = Gateway(state, filler, refresher, forwarder, Outage(state, standby))
-    control = Control(state, refresher)
+    control = Control(state, refresher, None if parts is None else parts.control)
     simulated = None
     if parts is not None and standby is not None:
         simulated = TrustSimulation(records, mirrors, parts, standby)

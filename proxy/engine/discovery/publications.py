@@ -24,6 +24,11 @@ ORIGIN_TLS: Final = "origin-tls"
 _FROM_BEST: Final = ("verified", "stale-trust", ORIGIN_TLS, "unverified-local", HINT)
 _CLASSES: Final = tuple(document_class.value for document_class in DocumentClass)
 
+# The rule that a bad signature breaks, and where it stands.
+_SIGNATURE_RULES: Final = {
+    DocumentClass.AGENT_CARD: ("A2A-4", "/signatures"),
+    DocumentClass.AI_CATALOG: ("SIG-3", "/signature"),
+}
 # What an answer lists of each at most.
 _MOST_DOCUMENTS: Final = 100
 _MOST_ENDPOINTS: Final = 200
@@ -99,6 +104,15 @@ class Endpoint:
         return told if self.proof is None else {**told, "pka": self.proof}
 
 
+def _of_signature(reading: Reading) -> tuple[Finding, ...]:
+    """That a document carries a signature which verifies nothing; of a manifest its `trust` says so."""
+    rule = _SIGNATURE_RULES.get(reading.document_class)
+    vouching = reading.vouching
+    if rule is None or vouching is None or vouching.signature is None:
+        return ()
+    return (Finding(*rule, f"The signature is {vouching.signature}: {vouching.reason}.", is_warning=True),)
+
+
 def best_of(named: Iterable[Endpoint]) -> list[Endpoint]:
     """Each endpoint once, by the word to be trusted most and with its proof; by rank, then as they were named."""
     best: dict[tuple[str, str], Endpoint] = {}
@@ -155,7 +169,7 @@ class Publications:
                 reading.media_type,
                 None if reading.fragment else hashlib.sha256(reading.body).hexdigest(),
                 trust or self.trust(reading),
-                self._within_limits(findings),
+                self._within_limits((*_of_signature(reading), *findings)),
             )
         elif reading.place in self._documents:
             return

@@ -33,7 +33,7 @@ def signed_manifest(
     *mirrors: str, created: str = CREATED, key: Any = ED, fragment: str = "key-1", **members: Any
 ) -> bytes:
     """A manifest with these mirrors and a proof; options of the proof are given as `expires` and so on."""
-    options = {name: members.pop(name) for name in ("expires",) if name in members}
+    options = {name: members.pop(name) for name in ("expires", "verificationMethod") if name in members}
     listed = {"x-independent-mirrors": list(mirrors)} if mirrors else {"x-independent-mirrors": None}
     document = manifest(**listed, **members)
     return octets(signed(document, created=created, key=key, fragment=fragment, **options))
