@@ -2,7 +2,9 @@
 
 commands     bodies and PURGE requests become scopes
 guards       who may enter; every error as a problem
+queries      parameters of URLs
 page         the start page
+trust        what is known of domains
 application  the routes
 """
 

@@ -8,6 +8,7 @@ wire        responses as bytes
 rewriting   gateway form in response fields
 api         the proxy's own resources
 wiring      all parts put together
+trusting    those of them that judge and find signed documents
 opening     files and ports, and what a failure to open them is about
 reloading   what a reload takes over
 usage       what a reload has to wait for
