@@ -7,20 +7,17 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from proxy.caching.vouching import TrustState
-from proxy.trust.acceptance import BestProof, KeyTerms, Reading, accept, listed, require_signed
+from proxy.trust.acceptance import BestProof, KeyTerms, accept, listed, require_signed
 from proxy.trust.cards import verify_card
 from proxy.trust.catalogs import verify_catalog
-from proxy.trust.manifests import Anchor, TrustRules, document_of, is_stale, live, verify_manifest
+from proxy.trust.manifests import Anchor, TrustRules, document_of, is_stale, live, readings, verify_manifest
 from proxy.trust.reasons import Reason, Untrusted
 from proxy.trust.rollback import Version, version_of
-from proxy.trust.signatures.dataintegrity import read_proof
 from proxy.trust.signatures.ijson import JsonObject, parse_ijson
-from proxy.trust.signatures.jws import read_signature
-from proxy.trust.signatures.proofs import PROOF, SIGNATURES, ProofTerms, SecuredDocument
+from proxy.trust.signatures.proofs import SIGNATURES, ProofTerms
 from proxy.trust.verdict import CopySource, Rejected, Signed, UnverifiedCopy, VerifiedCopy
 
 MANIFEST: Final = "manifest"
@@ -116,25 +113,15 @@ def _proofs(question: Question, verdict: Signed | Rejected) -> tuple[JudgedProof
             entries = listed(members, SIGNATURES)
             require_signed(len(entries))
             return tuple(_rows(_verdict(_with_one(question, members, entry)) for entry in entries))
-        readings = list(_readings(members, ProofTerms(question.host, now, _RULES.skew)))
-        require_signed(len(readings))
-        return tuple(_rows(accept([reading], keys) for reading in readings))
+        each = list(readings(members, ProofTerms(question.host, now, _RULES.skew)))
+        require_signed(len(each))
+        return tuple(_rows(accept([reading], keys) for reading in each))
     except Untrusted:
         return ()
 
 
 def _with_one(question: Question, card: JsonObject, entry: object) -> Question:
     return replace(question, body=json.dumps({**card, SIGNATURES: [entry]}).encode())
-
-
-def _readings(members: JsonObject, terms: ProofTerms) -> Iterator[Reading]:
-    """The proofs of a manifest, in both containers."""
-    secured = SecuredDocument(members)
-    one = members.get(PROOF)
-    for proof in [one] if isinstance(one, dict) else listed(members, PROOF):
-        yield partial(read_proof, proof, secured, terms)
-    for signature in listed(members, SIGNATURES):
-        yield partial(read_signature, signature, secured, terms)
 
 
 def _rows(verdicts: Iterable[BestProof | Signed | Rejected]) -> Iterator[JudgedProof]:

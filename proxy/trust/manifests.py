@@ -75,9 +75,9 @@ def verify_manifest(
         document = parse_ijson(copy.body)
         keys = KeyTerms(document_of(anchor, did), anchor.barred, now, rules.max_manifest_age)
         _check_subject(document, host)
-        readings = list(_readings(document, ProofTerms(host, now, rules.skew)))
-        require_signed(len(readings))
-        accepted = accept(readings, keys)
+        each = list(readings(document, ProofTerms(host, now, rules.skew)))
+        require_signed(len(each))
+        accepted = accept(each, keys)
         if isinstance(accepted, Rejected):
             return accepted
         verdict = VerifiedCopy(copy, accepted.signed, is_stale(anchor, rules, now), accepted.failures)
@@ -127,7 +127,7 @@ def _is_of(url: str, host: str) -> bool:
     return target.scheme == "https" and target.authority == host
 
 
-def _readings(document: JsonObject, terms: ProofTerms) -> Iterator[Reading]:
+def readings(document: JsonObject, terms: ProofTerms) -> Iterator[Reading]:
     """The proofs in both containers; `proof` may be one or a set of them."""
     secured = SecuredDocument(document)
     one = document.get(PROOF)
