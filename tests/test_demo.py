@@ -10,21 +10,37 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from urllib.request import Request, urlopen
 
+import aiohttp
 import pytest
 
 from proxy import demo
 from proxy.cli.terminal import may_colour
 from proxy.demo.agent import Answer
+from proxy.demo.documents import MANIFEST
+from proxy.demo.gateway import LocalGateway
+from proxy.demo.loopback import LoopbackServer
 from proxy.demo.origin import LocalOrigin
+from proxy.demo.publisher import DID, Publisher, tampered
 from proxy.demo.screen import Screen
 from proxy.demo.stage import Stage
 from proxy.demo.steps import STEPS, Step, cold_fetch, only_if_cached
+from proxy.demo.switchboard import Switchboard
+from proxy.failover.attempts import Attempt, AttemptOutcome
+from proxy.trust.content.cid import cid_of
+from proxy.trust.did.document import parse_did_document
+from proxy.trust.manifests import Anchor, TrustRules, verify_manifest
+from proxy.trust.reasons import Reason
+from proxy.trust.rollback import Version, version_of
+from proxy.trust.signatures.ijson import parse_ijson
+from proxy.trust.verdict import CopySource, Rejected, UnverifiedCopy, Verdict, VerifiedCopy
 
 WIDTH = 100
+NOW = 1_800_000_000.0
 
 
 @contextmanager
@@ -64,7 +80,7 @@ def is_listening(port: int) -> bool:
 
 def test_every_step_does_what_it_says(tmp_path: Path) -> None:
     with running(tmp_path, "--keep") as process:
-        lines = lines_until(process, "/metrics")
+        lines = lines_until(process, "/start/origin")
         whole = "\n".join(lines)
         told = [line for line in lines if line.startswith("STEP")]
         titles = [(int(line[5:7]), line[9:31].rstrip()) for line in told]
@@ -72,11 +88,34 @@ def test_every_step_does_what_it_says(tmp_path: Path) -> None:
         assert all(re.search(r" \d+(\.\d)? ms$", line) and len(line) == WIDTH for line in told), whole
         assert f"{len(STEPS)} of {len(STEPS)} steps did what they say (" in whole, whole
         assert "\x1b" not in whole and "\r" not in whole
-        ports = ports_in("\n".join(lines[:2]))
-        assert len(ports) == 3 and ports_in(whole) == ports and all(map(is_listening, ports)), whole
+        steps = re.split("^STEP", "\n".join(lines[: lines.index("", 6)]), flags=re.MULTILINE)[1:]
+        details = [tuple(detail.split()) for detail in steps[14].splitlines()[1:]]
+        assert [detail[:1] + detail[2:] for detail in details] == DETAILS, whole
+        assert all(len(line) <= WIDTH for step in steps for line in step.splitlines()), whole
+        ports = ports_in("\n".join(lines[:4]))
+        switches = ports_in(lines[-1])
+        assert len(ports) == 6 and ports_in(whole) == ports | switches, whole
+        assert all(map(is_listening, ports | switches)), whole
+        kill_the_origin(lines[-2])
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
-    assert not any(map(is_listening, ports)) and not [*tmp_path.iterdir()], "something is left behind"
+    assert not any(map(is_listening, ports | switches)) and not [*tmp_path.iterdir()], "something is left behind"
+
+
+# What is told of the places where the first copy was looked for, without their URLs.
+DETAILS = [
+    ("ipfs", "skipped", "mirror_invalid"),
+    ("mirror", "refused", "signature_invalid"),
+    ("mirror", "served"),
+    ("Discovery-Trust:",),
+]
+
+
+def kill_the_origin(line: str) -> None:
+    """As the line says that may be pasted."""
+    url = line.split()[-1]
+    with urlopen(Request(url, method="POST")) as response:
+        assert response.read() == b"origin is dead\n"
 
 
 ENDINGS = {"Ctrl-C": (signal.SIGINT, 130), "terminated": (signal.SIGTERM, 1), "hung up": (signal.SIGHUP, 1)}
@@ -106,7 +145,7 @@ def test_a_step_that_does_not_do_what_it_says(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = (Step("broken", "manifest", _from_nowhere), Step("odd", "-", _surprised))
-    monkeypatch.setattr(demo, "STEPS", (*broken, Step("good", "did.json", only_if_cached)))
+    monkeypatch.setattr(demo, "STEPS", (*broken, Step("good", "openapi", only_if_cached)))
     assert demo.main(keep=False) == 1
     told = capsys.readouterr().out
     _, one, two, three = re.split("^STEP", told, flags=re.MULTILINE)
@@ -160,6 +199,124 @@ def test_cache_status_in_its_column(sent: str, shown: str) -> None:
     Screen(stream, colour=False).step(7, STEPS[0], Answer(200, fields, b"", 0.84), 1234.5)
     line = stream.getvalue().rstrip("\n")
     assert line[69:92] == f"{shown:<23}" and line.endswith("   1234 ms") and len(line) == WIDTH, line
+
+
+def test_a_long_cache_status_leaves_the_time_in_its_place() -> None:
+    stream = io.StringIO()
+    fields = {"cache-status": "discovery-proxy; fwd=uri-miss; detail=no-trusted-copy"}
+    Screen(stream, colour=False).step(18, STEPS[0], Answer(504, fields, b"", 0.84), 123.4)
+    line = stream.getvalue().rstrip("\n")
+    assert line.endswith("  detail=no-trusted-copy 123.4 ms") and len(line) == WIDTH, line
+
+
+LONG = "https://mirror1.example.net/.well-known/uaix-agent-access.json"
+ATTEMPTS = {
+    "served": (
+        Attempt(CopySource.MIRROR, "https://a.example/m", AttemptOutcome.SERVED, ""),
+        f"mirror  {'https://a.example/m':<54}  served",
+    ),
+    "refused": (
+        Attempt(CopySource.MIRROR, LONG, AttemptOutcome.REFUSED, "signature_invalid"),
+        "mirror  https://mirror1.example.net/.../uaix-agent-access.json  refused  signature_invalid",
+    ),
+    "failed": (
+        Attempt(CopySource.IPFS, "ipfs://bafy", AttemptOutcome.FAILED, "origin-unreachable"),
+        f"ipfs    {'ipfs://bafy':<54}  failed   origin-unreachable",
+    ),
+}
+
+
+@pytest.mark.parametrize(("attempt", "shown"), ATTEMPTS.values(), ids=ATTEMPTS)
+def test_where_a_copy_was_looked_for(attempt: Attempt, shown: str) -> None:
+    fields = {"discovery-trust": 'verified;source=mirror;checked="2027-01-15T08:00:00Z"'}
+    answer = Answer(200, fields, b"", 0.84, (attempt,))
+    for step in (Step("brief", "manifest", cold_fetch), Step("whole", "manifest", cold_fetch, details=True)):
+        stream = io.StringIO()
+        Screen(stream, colour=False).step(1, step, answer, 1.0)
+        below = [line.strip() for line in stream.getvalue().splitlines()[1:]]
+        assert below == ([shown, "Discovery-Trust: verified;source=mirror"] if step.details else [])
+
+
+SOURCES = {
+    "from the origin": ("fwd=uri-miss; fwd-status=200; stored", "verified;source=origin", "origin"),
+    "a hit": ("hit; ttl=2", "verified;source=origin", "cache"),
+    "a mirror's copy": ("fwd=stale; ttl=300; detail=mirror", "verified;source=mirror", "mirror"),
+    "by IPFS": ("fwd=uri-miss; ttl=300; detail=ipfs", "verified;source=ipfs", "ipfs"),
+    "that copy again": ("hit; ttl=299; detail=mirror", "verified;source=mirror", "cache"),
+    "its own": ("fwd=uri-miss; detail=discovery", None, "proxy"),
+}
+
+
+@pytest.mark.parametrize(("status", "trust", "source"), SOURCES.values(), ids=SOURCES)
+def test_where_an_answer_came_from(status: str, trust: str | None, source: str) -> None:
+    fields = {"cache-status": f"discovery-proxy; {status}"} | ({"discovery-trust": trust} if trust else {})
+    answer = Answer(200, fields, b"", 1.0)
+    assert (answer.source, answer.trust) == (source, None if trust is None else "verified")
+
+
+def judged(publisher: Publisher, body: bytes, baseline: Version | None = None) -> Verdict:
+    anchor = Anchor(parse_did_document(publisher.did_document.body, DID), NOW)
+    copy = UnverifiedCopy(body, CopySource.MIRROR, LONG)
+    return verify_manifest(copy, DID, "example.com", anchor, baseline, TrustRules(), NOW)
+
+
+def test_what_is_published_is_of_one_version_and_verifies() -> None:
+    publisher = Publisher(NOW)
+    first, second = (publisher.publication(MANIFEST, sequence) for sequence in (1, 2))
+    bodies = (first.manifest.body, first.mirrored.body, first.copy)
+    baseline, *others = (version_of(parse_ijson(body), NOW) for body in bodies)
+    assert others == [baseline, baseline]
+    for body in (*bodies, second.manifest.body, second.copy):
+        assert isinstance(judged(publisher, body, baseline), VerifiedCopy)
+    assert [(cid_of(block).text, block) for _, block in first.blocks] == [(first.blocks[0][0].text, first.copy)]
+    assert f'"ipfs://{first.blocks[0][0].text}"'.encode() in first.manifest.body
+    assert b"ipfs://" not in first.copy
+
+
+def test_what_is_tampered_with_does_not_verify() -> None:
+    publisher = Publisher(NOW)
+    changed = tampered(publisher.publication(MANIFEST, 1).mirrored)
+    assert b"https://auth.example.net/" in changed.body
+    verdict = judged(publisher, changed.body)
+    assert isinstance(verdict, Rejected) and verdict.reason is Reason.SIGNATURE_INVALID
+
+
+@asynccontextmanager
+async def listening(server: LoopbackServer) -> AsyncIterator[str]:
+    await server.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        await server.kill()
+
+
+async def reply(method: str, url: str) -> tuple[int, bytes]:
+    async with aiohttp.ClientSession() as session, session.request(method, url) as response:
+        return response.status, await response.read()
+
+
+async def test_the_gateway_has_blocks_and_nothing_else() -> None:
+    gateway = LocalGateway()
+    cid = cid_of(b"block")
+    gateway.pin([(cid, b"block")])
+    async with listening(gateway) as url:
+        assert url == gateway.url
+        assert await reply("GET", f"{url}/ipfs/{cid.text}?format=raw") == (200, b"block")
+        assert (await reply("GET", f"{url}/ipfs/{cid.text}"))[0] == 406
+        assert (await reply("GET", f"{url}/ipfs/other?format=raw"))[0] == 404
+
+
+async def test_the_switchboard_kills_and_starts_again() -> None:
+    gateway = LocalGateway()
+    async with listening(gateway), listening(Switchboard({"gateway": gateway})) as url:
+        port = gateway.port
+        for verb, lives in (("kill", False), ("kill", False), ("start", True), ("start", True)):
+            assert (await reply("POST", f"{url}/{verb}/gateway"))[0] == 200
+            assert is_listening(port) is lives
+        for wrong in ("GET /kill/gateway", "POST /kill/other", "POST /stop/gateway", "POST /"):
+            method, path = wrong.split()
+            status, told = await reply(method, url + path)
+            assert status == 404 and b"the names are gateway" in told and is_listening(port)
 
 
 def test_what_is_waited_for_shows_on_a_terminal_only() -> None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from proxy.caching.directives import parse_delta_seconds
-from proxy.http.dates import format_http_date
+from proxy.http.dates import format_http_date, parse_http_date
 from proxy.http.fields import Fields, split_list
 from proxy.http.structured import Token, serialise_item
 from proxy.http.timestamps import timestamp
@@ -93,31 +93,43 @@ def _value(vouching: Vouching, state: TrustState) -> str:
 
 
 def within(fields: Fields, born: float, ends_at: float) -> Fields:
-    """`fields` without any promise of freshness past `ends_at`, for a response whose age was zero at `born`."""
+    """`fields` without any promise of use past `ends_at`, for a response whose age was zero at `born`."""
     if ends_at == math.inf:
         return fields
     most = max(0, math.floor(ends_at - born))
-    lines = [(name, _limited(name.lower(), value, most, ends_at)) for name, value in fields]
-    return Fields(line for line in lines if line[1] is not None)
+    return Fields((name, _limited(name.lower(), value, most, ends_at)) for name, value in fields)
 
 
 def _limited(name: str, value: str, most: int, ends_at: float) -> str:
     if name == "expires":
-        return format_http_date(ends_at)
+        # What is no date means "expired" (RFC 9111 §5.3).
+        moment = parse_http_date(value, ends_at)
+        return value if moment is None or moment <= ends_at else format_http_date(ends_at)
     if name not in _CACHE_CONTROL:
         return value
-    return ", ".join(_directive(directive, most) for directive in split_list(value))
+    directives = split_list(value)
+    lifetimes = [_seconds(directive) for directive in directives if _key(directive) in _FRESHNESS]
+    longest = max((seconds for seconds in lifetimes if seconds is not None), default=0.0)
+    windows = max(0, most - math.ceil(longest))
+    return ", ".join(_directive(directive, most, windows) for directive in directives)
 
 
-def _directive(directive: str, most: int) -> str:
-    name, equals, argument = directive.partition("=")
-    key = name.strip().lower()
-    if key in _STALE_WINDOWS:
-        return f"{key}=0"
-    if key not in _FRESHNESS or not equals:
+def _directive(directive: str, most: int, windows: int) -> str:
+    """One directive; `most` seconds may be fresh, `windows` stale after the freshness that the field promises."""
+    key = _key(directive)
+    limit = most if key in _FRESHNESS else windows if key in _STALE_WINDOWS else None
+    if limit is None or "=" not in directive:
         return directive
-    seconds = parse_delta_seconds(argument.strip().strip('"'))
-    return directive if seconds is not None and seconds <= most else f"{key}={most}"
+    seconds = _seconds(directive)
+    return directive if seconds is not None and seconds <= limit else f"{key}={limit}"
+
+
+def _key(directive: str) -> str:
+    return directive.partition("=")[0].strip().lower()
+
+
+def _seconds(directive: str) -> float | None:
+    return parse_delta_seconds(directive.partition("=")[2].strip().strip('"'))
 
 
 _TIMES: Final = ("checked_at", "signed_at", "valid_until", "soft_until", "ends_at")

@@ -83,7 +83,7 @@ def known_version(body: bytes, host: str, now: float) -> Version:
     """
     members = parse_ijson(body)
     dates: list[float] = []
-    for reading in _readings(members, ProofTerms(host, now, math.inf)):
+    for reading in readings(members, ProofTerms(host, now, math.inf)):
         with suppress(Untrusted):
             dates.append(reading().created or now)
     return version_of(members, max(dates, default=now))

@@ -1,14 +1,21 @@
 """The demonstration: the proxy's whole job against an internet that it starts itself, on loopback.
 
-documents   what the origin publishes
-origin      example.com: a TLS server that counts what it is asked
-process     the proxy, run as anybody would run it
-agent       the client of its data port
-admin       the client of its admin port
-stage       all of these, started together and gone together
-steps       the story; a step is one entry of STEPS
-screen      lines for people
-walk        the steps in order, and what came of them
+documents     what example.com publishes
+publisher     its DID and its signature, and the copies for mirrors and IPFS
+loopback      a server that can be killed and comes back
+origin        example.com, and each of its mirrors: over TLS, counting what it is asked
+gateway       an IPFS gateway that nobody has to trust
+nameserver    the zone of example.com
+process       the proxy, run as anybody would run it
+agent         the client of its data port
+admin         the client of its admin port
+stage         all of these, started together and gone together
+expectations  what an answer is held to
+steps         the story; a step is one entry of STEPS
+failover      its part in which the origin is dead for good
+screen        lines for people
+walk          the steps in order, and what came of them
+switchboard   for whoever stays: kills servers and starts them again
 """
 
 from __future__ import annotations

@@ -17,10 +17,11 @@ _READY_SECONDS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What is stored, in seconds: until the end of its freshness, and from there of stale-while-revalidate."""
+    """What is stored, in seconds: until the end of its freshness, and from there of each stale window."""
 
     left: float
     while_revalidating: float
+    if_error: float
 
 
 class Operator:
@@ -45,7 +46,12 @@ class Operator:
         if not told["variants"]:
             return None
         told = told["variants"][-1]["freshness"]
-        return Freshness(told["lifetime_seconds"] - told["current_age"], told["stale_while_revalidate"])
+        left = told["lifetime_seconds"] - told["current_age"]
+        return Freshness(left, told["stale_while_revalidate"], told["stale_if_error"])
+
+    async def purge(self, document: Document) -> None:
+        """Take from the cache whatever it has of a document."""
+        await self._session.post(f"{self._base}/admin/purge", json={"url": document.url}, raise_for_status=True)
 
     async def _until_ready(self) -> None:
         while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Final, cast
 
@@ -12,19 +12,25 @@ import http_sf
 from aiohttp import ClientSession
 
 from proxy.demo.documents import Document
-from proxy.http.problems import MEDIA_TYPE, TYPE_PREFIX
+from proxy.failover.attempts import Attempt, AttemptOutcome
+from proxy.http.problems import MEDIA_TYPE, TYPE_PREFIX, Slug
+from proxy.trust.verdict import CopySource
 
 Parameters = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One response, with the time from asking to its last byte. Field names are in lower case."""
+    """One response, with the time from asking to its last byte. Field names are in lower case.
+
+    `attempts` are the places where the proxy looked for a copy that may stand in.
+    """
 
     status: int
     fields: Mapping[str, str]
     body: bytes
     milliseconds: float
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def cache_status(self) -> Parameters:
@@ -52,7 +58,20 @@ class Answer:
     @property
     def trust(self) -> str | None:
         """The state in Discovery-Trust."""
-        return self.fields.get("discovery-trust", "").partition(";")[0] or None
+        return self._trust[0] or None
+
+    @property
+    def vouched(self) -> Parameters:
+        """What Discovery-Trust says beside the state: `did`, `source`, `kid`, `checked`."""
+        return self._trust[1]
+
+    @property
+    def _trust(self) -> tuple[str, Parameters]:
+        field = self.fields.get("discovery-trust")
+        if field is None:
+            return "", {}
+        state, parameters = cast("tuple[object, Parameters]", http_sf.parse(field.encode(), tltype="item"))
+        return str(state), {name: str(value) for name, value in parameters.items()}
 
     @property
     def problem(self) -> str | None:
@@ -70,10 +89,12 @@ class Answer:
 
     @property
     def source(self) -> str:
-        """Where the body came from: origin, cache, or the proxy itself."""
+        """Where the body came from: origin, cache, mirror, ipfs, or the proxy itself."""
         if self.problem is not None:
             return "proxy"
         status = self.cache_status
+        if "hit" not in status and self.vouched.get("source") in _ELSEWHERE:
+            return str(self.vouched["source"])
         if "fwd" in status and "fwd-status" not in status:
             return "proxy"
         return "origin" if status.get("fwd-status") == self.status else "cache"
@@ -84,6 +105,13 @@ class Answer:
 
 
 _TOLD: Final = ("cache-status", "discovery-trust", "age", "etag")
+_ELSEWHERE: Final = (CopySource.MIRROR, CopySource.IPFS)
+
+
+def parse_attempt(told: Mapping[str, Any]) -> Attempt:
+    """An attempt as a problem or the log tells of it."""
+    source, outcome = CopySource(told["source"]), AttemptOutcome(told["outcome"])
+    return Attempt(source, told["url"], outcome, told.get("reason") or "", told["ms"])
 
 
 class Agent:
@@ -109,5 +137,9 @@ class Agent:
             body = await response.read()
         milliseconds = (perf_counter() - started) * 1000
         received = {name.lower(): value for name, value in response.headers.items()}
-        self.last = Answer(response.status, received, body, milliseconds)
-        return self.last
+        answer = Answer(response.status, received, body, milliseconds)
+        if answer.problem == Slug.NO_TRUSTED_COPY:
+            attempts = tuple(map(parse_attempt, json.loads(body)["attempts"]))
+            answer = replace(answer, attempts=attempts)
+        self.last = answer
+        return answer

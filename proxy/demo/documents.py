@@ -1,4 +1,4 @@
-"""What example.com publishes: records in DNS, documents, and a page for everything else."""
+"""What example.com publishes, not yet signed: records in DNS, documents, and a page for everything else."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 HOST: Final = "example.com"
 AUTHORIZATION_HOST: Final = "auth.example.com"
+MIRROR_HOSTS: Final = ("mirror1.example.net", "mirror2.example.org")
 ZONE: Final = """\
 $ORIGIN example.com.
 $TTL 300
@@ -23,7 +24,7 @@ _index._agents SVCB 1 @ alpn="h2" port=443 key65280="/.well-known/ai-catalog.jso
 
 @dataclass(frozen=True)
 class Document:
-    """One resource of the origin. `name` is for people; an empty `cache_control` is not sent."""
+    """One resource of example.com. `name` is for people; an empty `cache_control` is not sent."""
 
     name: str
     path: str
@@ -75,7 +76,8 @@ _MANIFEST: Final[dict[str, Any]] = {
     ],
     "x-independent-mirrors": [
         "https://mirror1.example.net/.well-known/uaix-agent-access.json",
-        "ipfs://QmYwAPJzv5CZsnA625s3Xf2sm5Dsg7C733d",
+        "ipfs://QmYwAPJzv5CZsnA625s3Xf2sm5Dsg7C733d",  # as people mistype it: no CID at all
+        "https://mirror2.example.org/.well-known/uaix-agent-access.json",
     ],
     "supportBoundary": "Public discovery and evidence only; no runtime authority.",
 }
@@ -86,7 +88,7 @@ MANIFEST: Final = Document(
     "/.well-known/uaix-agent-access.json",
     "application/json",
     _json(_MANIFEST),
-    "public, max-age=2, stale-while-revalidate=2, stale-if-error=600",
+    "public, max-age=2, stale-while-revalidate=2, stale-if-error=6",
 )
 REVISED_MANIFEST: Final = replace(
     MANIFEST, body=_json(_MANIFEST | {"site": {"name": "Finance Node, renamed", "url": "https://example.com/"}})
@@ -182,4 +184,4 @@ CATCH_ALL: Final = Document(
 
 # Published nowhere: the origin answers these with its page.
 AI_CATALOG: Final = Document("ai-catalog", "/.well-known/ai-catalog.json", "application/json", b"")
-DID_DOCUMENT: Final = Document("did.json", "/.well-known/did.json", "application/json", b"")
+OPENAPI: Final = Document("openapi", "/api/v1/openapi.json", "application/json", b"")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import dataclass
-from typing import Final
 
 import trustme
 from aiohttp import web
 
 from proxy.demo.documents import Document
-
-# How long answers under way may go on when it is killed; to aiohttp, zero means for ever.
-_CUT_SECONDS: Final = 0.01
+from proxy.demo.loopback import LoopbackServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,35 +22,21 @@ class Seen:
     status: int
 
 
-class LocalOrigin:
+class LocalOrigin(LoopbackServer):
     """Publishes documents as `hosts` with a certificate of `authority`; what it has none for gets `catch_all`.
 
     `seen` are the requests answered since `forget`.
     """
 
     def __init__(self, hosts: tuple[str, ...], authority: trustme.CA, catch_all: Document) -> None:
-        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        authority.issue_cert(*hosts).configure_cert(self._tls)
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        authority.issue_cert(*hosts).configure_cert(tls)
+        super().__init__(tls)
         self._catch_all = catch_all
         self._documents: dict[str, Document] = {}
         self._delay = 0.0
         self._answered = asyncio.Event()
-        self._server: web.Server
-        self._listener: asyncio.Server
-        self.port = 0
         self.seen: list[Seen] = []
-
-    async def start(self) -> None:
-        """Listen, after the first start always on the same port. Raises OSError when that is not free."""
-        loop = asyncio.get_running_loop()
-        self._server = web.Server(self._answer, access_log=None)
-        self._listener = await loop.create_server(self._server, "127.0.0.1", self.port, ssl=self._tls)
-        self.port = self._listener.sockets[0].getsockname()[1]
-
-    async def kill(self) -> None:
-        """Stop listening and cut every connection; a second time does nothing."""
-        self._listener.close()
-        await self._server.shutdown(_CUT_SECONDS)
 
     def publish(self, *documents: Document) -> None:
         """Serve these from now on, each in place of what was at its path."""

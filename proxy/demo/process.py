@@ -7,11 +7,14 @@ import json
 import os
 import sys
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from proxy.config.sources import PREFIX
+from proxy.demo.agent import parse_attempt
+from proxy.failover.attempts import Attempt, AttemptOutcome
 
 _START_SECONDS: Final = 20
 _STOP_SECONDS: Final = 4
@@ -34,6 +37,8 @@ class ProxyProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._serving: asyncio.Future[bool]
+        self._looked_for: list[Mapping[str, Any]] = []
+        self._told = asyncio.Event()
         self.data = ""
         self.admin = ""
 
@@ -81,6 +86,17 @@ class ProxyProcess:
         finally:
             await self.kill()
 
+    def forget(self) -> None:
+        """Listen to the log from here."""
+        self._looked_for.clear()
+
+    async def attempts(self) -> tuple[Attempt, ...]:
+        """Where it has looked for a copy since `forget`; waits until its log tells of the place that served."""
+        while not any(event.get("outcome") == AttemptOutcome.SERVED for event in self._looked_for):
+            self._told.clear()
+            await self._told.wait()
+        return tuple(map(parse_attempt, self._looked_for))
+
     def _command(self) -> list[str]:
         ports = [
             argument
@@ -90,21 +106,28 @@ class ProxyProcess:
         return [sys.executable, "-m", "proxy", "serve", "--config", str(self._config), *ports]
 
     async def _read(self, output: asyncio.StreamReader) -> None:
-        """Read the log, so that the pipe never fills; the event `serving` in it names the ports."""
+        """Read the log, so that the pipe never fills."""
         async for line in output:
             self._lines.append(line.decode(errors="replace").rstrip())
-            event = _parse_event(line)
-            if event.get("msg") == "serving":
-                self.data, self.admin = str(event["data"]), str(event["admin"])
-                self._tell(True)
-        self._tell(False)
+            self._hear(_parse_event(line))
+        self._answer(False)
 
-    def _tell(self, is_serving: bool) -> None:
+    def _hear(self, event: Mapping[str, Any]) -> None:
+        """`serving` names the ports, `copy looked for` a place and what came of it."""
+        match event.get("msg"):
+            case "serving":
+                self.data, self.admin = str(event["data"]), str(event["admin"])
+                self._answer(True)
+            case "copy looked for":
+                self._looked_for.append(event)
+                self._told.set()
+
+    def _answer(self, is_serving: bool) -> None:
         if not self._serving.done():
             self._serving.set_result(is_serving)
 
 
-def _parse_event(line: bytes) -> dict[str, object]:
+def _parse_event(line: bytes) -> dict[str, Any]:
     try:
         event = json.loads(line)
     except ValueError:

@@ -8,10 +8,20 @@ from typing import Final, TextIO
 
 from proxy.demo.agent import Answer, Parameters
 from proxy.demo.steps import Step
+from proxy.failover.attempts import Attempt, AttemptOutcome
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
-_SOURCE_COLOURS: Final = {"cache": _GREEN, "origin": _CYAN, "proxy": _YELLOW}
-_COLUMNS: Final = (22, 10, 10, 10, 21)
+_SOURCE_COLOURS: Final = {"cache": _GREEN, "origin": _CYAN, "mirror": _CYAN, "ipfs": _CYAN, "proxy": _YELLOW}
+_OUTCOME_COLOURS: Final = {
+    AttemptOutcome.SERVED: _GREEN,
+    AttemptOutcome.REFUSED: _RED,
+    AttemptOutcome.FAILED: _YELLOW,
+    AttemptOutcome.SKIPPED: _DIM,
+}
+# Of a long URL this many characters of its end are shown, and of its beginning what there is room for.
+_URL_WIDTH, _URL_END = 54, 23
+# The last one ends where the time begins.
+_COLUMNS: Final = (22, 10, 10, 10, 23)
 _HEADINGS: Final = ("what happens", "document", "served", "trust", "Cache-Status")
 _INDENT: Final = " " * len("STEP 12  ")
 # What goes first when Cache-Status is too long for its column: `served` says it too, or `detail` implies it.
@@ -32,7 +42,7 @@ class Screen:
         for line in lines:
             self.line(line)
         self.line("")
-        self.line(self._paint(f"{_INDENT}{'  '.join(_padded(_HEADINGS))}      time", _DIM))
+        self.line(self._paint(f"{_INDENT}{'  '.join(_padded(_HEADINGS))}    time", _DIM))
 
     def waiting(self, text: str) -> None:
         """Tell what takes a moment."""
@@ -53,7 +63,9 @@ class Screen:
         if answer is not None:
             cells[2] = self._paint(cells[2], _SOURCE_COLOURS[answer.source])
         time = f"{milliseconds:.1f}" if milliseconds < 1000 else f"{milliseconds:.0f}"
-        self.line(f"{self._paint('STEP', _BOLD)} {number:>2}  {'  '.join(cells)}  {time:>5} ms")
+        self.line(f"{self._paint('STEP', _BOLD)} {number:>2}  {'  '.join(cells)}{time:>5} ms")
+        if step.details and answer is not None:
+            self._details(answer)
 
     def failure(self, expected: str, came: str) -> None:
         """Below the line of a step that did not do what it says."""
@@ -71,6 +83,15 @@ class Screen:
         self.clear()
         print(text, file=self._stream, flush=True)
 
+    def _details(self, answer: Answer) -> None:
+        """Where a copy was looked for and what came of it, and who vouches for the one that was found."""
+        for attempt in answer.attempts:
+            end = self._paint(f"{attempt.outcome:<7}", _OUTCOME_COLOURS[attempt.outcome])
+            self.line(f"{_INDENT}{_place(attempt)}  {end}  {attempt.reason}".rstrip())
+        field = answer.fields.get("discovery-trust")
+        if field is not None:
+            self.line(f"{_INDENT}Discovery-Trust: {field.partition(';checked=')[0]}")
+
     def _paint(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colour else text
 
@@ -80,7 +101,15 @@ def _padded(cells: Sequence[str]) -> list[str]:
 
 
 def _told(answer: Answer) -> tuple[str, str, str]:
-    return f"{answer.source} {answer.status}", answer.trust or "-", _fitting(answer.cache_status, _COLUMNS[-1])
+    return f"{answer.source} {answer.status}", answer.trust or "-", _fitting(answer.cache_status, _COLUMNS[-1] - 1)
+
+
+def _place(attempt: Attempt) -> str:
+    """Where it was looked; of a long URL the beginning and the end."""
+    url = attempt.url
+    if len(url) > _URL_WIDTH:
+        url = f"{url[: _URL_WIDTH - _URL_END - 3]}...{url[-_URL_END:]}"
+    return f"{attempt.source:<6}  {url:<{_URL_WIDTH}}"
 
 
 def _fitting(parameters: Parameters, width: int) -> str:

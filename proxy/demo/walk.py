@@ -9,10 +9,13 @@ from time import perf_counter
 from typing import Final
 
 from proxy import __version__
-from proxy.demo.documents import AGENT_CARD, HOST, LLMS, MANIFEST
+from proxy.demo.documents import AGENT_CARD, HOST, LLMS, MANIFEST, MIRROR_HOSTS
+from proxy.demo.expectations import Unfulfilled
+from proxy.demo.publisher import DID
 from proxy.demo.screen import Screen
 from proxy.demo.stage import Stage, opened
-from proxy.demo.steps import Step, Unfulfilled
+from proxy.demo.steps import Step
+from proxy.demo.switchboard import Switchboard
 
 _STEP_SECONDS: Final = 12
 
@@ -21,7 +24,7 @@ async def walk(steps: Sequence[Step], *, keep: bool, screen: Screen) -> int:
     """Take the steps; 0 when all did what they say, else 1. Raises CannotStart when none could begin."""
     _end_on_signals()
     started = perf_counter()
-    screen.waiting("starting the origin and the proxy")
+    screen.waiting("starting the local internet and the proxy")
     async with opened(screen.waiting) as stage:
         screen.heading(*_what_runs(stage))
         taken = [await _take(stage, screen, number, step) for number, step in enumerate(steps, start=1)]
@@ -64,10 +67,13 @@ def _what_came(error: Exception, stage: Stage) -> str:
     return f"{said}; the last answer was {stage.agent.last or 'none'}"
 
 
-def _what_runs(stage: Stage) -> tuple[str, str]:
+def _what_runs(stage: Stage) -> tuple[str, ...]:
+    liar, honest = stage.mirrors
     return (
         f"discovery-proxy {__version__} on {stage.proxy.data}, admin port on {stage.proxy.admin}, store in SQLite",
         f"{HOST} over TLS on 127.0.0.1:{stage.origin.port}, certified by an authority made for this run",
+        f"{MIRROR_HOSTS[0]} on 127.0.0.1:{liar.port}, tampered with; {MIRROR_HOSTS[1]} on 127.0.0.1:{honest.port}",
+        f"an IPFS gateway on 127.0.0.1:{stage.gateway.port}",
     )
 
 
@@ -75,12 +81,18 @@ async def _stay(stage: Stage, screen: Screen) -> None:
     """Leave everything running until Ctrl-C, which from now on is no failure."""
     interrupted = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted.set)
-    for line in _invitation(stage):
+    for server in stage.servers.values():
+        await server.start()
+    switchboard = Switchboard(stage.servers)
+    await switchboard.start()
+    for line in _invitation(stage, switchboard):
         screen.line(line)
     await interrupted.wait()
+    await switchboard.kill()
 
 
-def _invitation(stage: Stage) -> list[str]:
+def _invitation(stage: Stage, switchboard: Switchboard) -> list[str]:
+    switches = f"http://127.0.0.1:{switchboard.port}"
     data, admin, manifest = f"http://{stage.proxy.data}", f"http://{stage.proxy.admin}", MANIFEST.url
     return [
         "",
@@ -95,6 +107,13 @@ def _invitation(stage: Stage) -> list[str]:
         f"  curl {admin}/readyz",
         f"  curl '{admin}/admin/explain?url={manifest}'",
         f"  curl '{admin}/admin/entries?host={HOST}'",
+        f"  curl '{admin}/admin/trust?did={DID}'",
         f"""  curl -d '{{"url": "{manifest}"}}' {admin}/admin/purge""",
+        f"  discovery-proxy verify {manifest} --did {DID} --config {stage.config}",
         f"  curl {admin}/metrics",
+        "",
+        f"To kill and start again: {', '.join(stage.servers)}. Mirrors serve when the stale copy has ended.",
+        "",
+        f"  curl -X POST {switches}/kill/origin",
+        f"  curl -X POST {switches}/start/origin",
     ]

@@ -51,11 +51,18 @@ WITHIN = {
     "earlier": ("Cache-Control: public, max-age=900", NOW + 100, "Cache-Control: public, max-age=100"),
     "shared": ("Cache-Control: max-age=9, s-maxage=900", NOW + 100, "Cache-Control: max-age=9, s-maxage=100"),
     "targeted": ("CDN-Cache-Control: max-age=900", NOW + 100, "CDN-Cache-Control: max-age=100"),
-    "stale windows": (
+    "stale windows, after freshness": (
         "Cache-Control: max-age=9, stale-while-revalidate=60, stale-if-error=600",
         NOW + 100,
-        "Cache-Control: max-age=9, stale-while-revalidate=0, stale-if-error=0",
+        "Cache-Control: max-age=9, stale-while-revalidate=60, stale-if-error=91",
     ),
+    "stale windows that are left none": (
+        "Cache-Control: max-age=900, stale-while-revalidate=60",
+        NOW + 100,
+        "Cache-Control: max-age=100, stale-while-revalidate=0",
+    ),
+    "an earlier Expires": (f"Expires: {date(50)}", NOW + 100, f"Expires: {date(50)}"),
+    "an Expires that is no date": ("Expires: 0", NOW + 100, "Expires: 0"),
     "quoted, upper case": ('Cache-Control: Max-Age="900"', NOW + 100, "Cache-Control: max-age=100"),
     "malformed": ("Cache-Control: max-age=x, max-age", NOW + 100, "Cache-Control: max-age=100, max-age"),
     "over": ("Cache-Control: max-age=900", NOW - 1, "Cache-Control: max-age=0"),

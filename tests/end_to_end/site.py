@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -33,7 +34,14 @@ class Cut:
     octets: bytes
 
 
-Answering = Callable[[Asked], bytes | Cut | Awaitable[bytes]]
+@dataclass(frozen=True)
+class Stream:
+    """Octets sent part by part until they end or the client leaves."""
+
+    parts: AsyncGenerator[bytes, None]
+
+
+Answering = Callable[[Asked], bytes | Cut | Stream | Awaitable[bytes]]
 
 
 def reply(
@@ -107,6 +115,9 @@ class Site:
                 if isinstance(answer, Cut):
                     writer.write(answer.octets)
                     return
+                if isinstance(answer, Stream):
+                    await _stream(writer, answer)
+                    continue
                 writer.write(answer if isinstance(answer, bytes) else await answer)
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
@@ -120,6 +131,15 @@ class Site:
         method, path, _ = first.split(" ")
         fields = Fields((name, value.strip()) for name, _, value in (line.partition(":") for line in lines))
         return Asked(method, path, fields, body, len(self.to(path)) + 1)
+
+
+async def _stream(writer: asyncio.StreamWriter, stream: Stream) -> None:
+    async with aclosing(stream.parts) as parts:
+        async for part in parts:
+            writer.write(part)
+            await writer.drain()
+            # What need not wait gives nobody else a turn, and the client's leaving has to be heard of.
+            await asyncio.sleep(0)
 
 
 def _absent(asked: Asked) -> bytes:

@@ -34,7 +34,7 @@ class TrustControl:
 
     async def known(self, did: str | None, limit: int) -> list[dict[str, object]]:
         """What is known of each authority, of that of one DID, or of all; at most `limit`."""
-        told = []
+        told: list[dict[str, object]] = []
         for authority in await self._records.authorities(limit):
             try:
                 knowledge = await self._known.get(authority)
