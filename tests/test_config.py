@@ -45,6 +45,8 @@ ADDED = """
 listen:   {max_header: 8190, idle_timeout: 75s}
 cache:    {fills_per_origin: 64, background_refreshes: 32, refresh_backoff: 5s}
 upstream: {idle_timeout: 4s, max_connections: 256}
+trust:    {strict: false}
+failover: {mirror_timeout: 3s, mirror_ports: [443]}
 discovery: {anp: false, off_domain: false, issuer_slash: strict, mdns: {isolated: false}}
 """
 
@@ -558,7 +560,10 @@ def test_no_text_raises_anything_else(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "why"),
-    [("trust: {anchors: &a {x: *a}}", "trust.anchors.x.did: required"), ("boundary: {hosts: {x: &a [*a]}}", "cyclic")],
+    [
+        ("trust: {anchors: &a {x: *a}}", "trust.anchors.x.did: required"),
+        ("boundary: {hosts: {x: &a [*a]}}", "cyclic"),
+    ],
 )
 def test_a_mapping_within_itself_is_refused(write: Write, shape: str, why: str) -> None:
     assert why in problems_of(write(shape), {}, {})[0]

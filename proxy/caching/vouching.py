@@ -79,6 +79,11 @@ def unsigned(scheme: str, checked_at: float, source: str = "origin") -> Vouching
     return Vouching(state, source, checked_at)
 
 
+def rejected(source: str, checked_at: float) -> Vouching:
+    """What vouches for a document that is not served: nothing."""
+    return Vouching(TrustState.REJECTED, source, checked_at)
+
+
 def _value(vouching: Vouching, state: TrustState) -> str:
     parameters: dict[str, Token | str | int | bool] = {}
     if vouching.did is not None:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from proxy.caching.vouching import TrustState
@@ -24,8 +24,6 @@ MANIFEST: Final = "manifest"
 CARD: Final = "agent-card"
 CATALOG: Final = "ai-catalog"
 
-_RULES: Final = TrustRules()
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -39,6 +37,7 @@ class Question:
     anchor: Anchor | None
     baseline: Version | None
     now: float
+    rules: TrustRules = field(default_factory=TrustRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def judge(question: Question) -> Judgement:
     if isinstance(verdict, Rejected):
         return Judgement(TrustState.REJECTED, None, verdict.reason, verdict.detail, proofs)
     anchor = question.anchor
-    if anchor is not None and is_stale(anchor, _RULES, question.now):
+    if anchor is not None and is_stale(anchor, question.rules, question.now):
         return Judgement(
             TrustState.STALE_TRUST, verdict, None, "its DID document has not been confirmed lately", proofs
         )
@@ -92,11 +91,11 @@ def known_version(body: bytes, host: str, now: float) -> Version:
 def _verdict(question: Question) -> Signed | Rejected:
     did, host, anchor, now = question.did, question.host, question.anchor, question.now
     if question.kind == CARD:
-        return verify_card(question.body, did, host, anchor, _RULES, now)
+        return verify_card(question.body, did, host, anchor, question.rules, now)
     if question.kind == CATALOG:
-        return verify_catalog(question.body, did, anchor, _RULES, now)
+        return verify_catalog(question.body, did, anchor, question.rules, now)
     copy = UnverifiedCopy(question.body, CopySource.ORIGIN, question.place)
-    verdict = verify_manifest(copy, did, host, anchor, question.baseline, _RULES, now)
+    verdict = verify_manifest(copy, did, host, anchor, question.baseline, question.rules, now)
     return verdict.signed if isinstance(verdict, VerifiedCopy) else verdict
 
 
@@ -104,8 +103,8 @@ def _proofs(question: Question, verdict: Signed | Rejected) -> tuple[JudgedProof
     """Each proof by itself, where there is a document to hold it against."""
     now = question.now
     try:
-        anchor = live(question.anchor, _RULES, now)
-        keys = KeyTerms(document_of(anchor, question.did), anchor.barred, now, _RULES.max_manifest_age)
+        anchor = live(question.anchor, question.rules, now)
+        keys = KeyTerms(document_of(anchor, question.did), anchor.barred, now, question.rules.max_manifest_age)
         if question.kind == CATALOG:
             return tuple(_rows([verdict]))
         members = parse_ijson(question.body)
@@ -113,7 +112,7 @@ def _proofs(question: Question, verdict: Signed | Rejected) -> tuple[JudgedProof
             entries = listed(members, SIGNATURES)
             require_signed(len(entries))
             return tuple(_rows(_verdict(_with_one(question, members, entry)) for entry in entries))
-        each = list(readings(members, ProofTerms(question.host, now, _RULES.skew)))
+        each = list(readings(members, ProofTerms(question.host, now, question.rules.skew)))
         require_signed(len(each))
         return tuple(_rows(accept([reading], keys) for reading in each))
     except Untrusted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from proxy.cli.moments import parse_moment
 from proxy.cli.published import is_url, nothing_there, parse_url, read_published
 from proxy.cli.terminal import BOLD, DIM, GREEN, RED, YELLOW, Paint, may_colour, paint_for
 from proxy.cli.tree import Row, aligned
+from proxy.config import load
 from proxy.discovery.classes import DocumentClass
 from proxy.http.timestamps import timestamp
 from proxy.logs.redaction import plain
@@ -40,7 +42,8 @@ def verify(arguments: Namespace) -> int:
     kind = shows if shows in (CARD, CATALOG) else MANIFEST
     baseline = _baseline(arguments.baseline, kind, host, now)
     anchored = find_anchor(arguments, now)
-    question = Question(kind, body, place, arguments.did, host, anchored.anchor, baseline, now)
+    rules = load(arguments.config, os.environ, {}).trust.rules
+    question = Question(kind, body, place, arguments.did, host, anchored.anchor, baseline, now, rules)
     judgement = judge(question)
     if arguments.json:
         print(json.dumps(_told(question, judgement), indent=2))

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from proxy.config.sections import Section
-from proxy.config.values import Count, Duration, Text, Timeout, Url, reason
+from proxy.config.values import Count, Duration, Port, Text, Timeout, Url, reason
+from proxy.discovery.access.mirrors import MOST_MIRRORS
 from proxy.failover.gateways import MalformedGateway, parse_gateway
 from proxy.http.targets import MalformedTarget, parse_authority
 from proxy.trust.did.web import MalformedDid, parse_web_did
+from proxy.trust.manifests import TrustRules
 from proxy.trust.reasons import Untrusted
 from proxy.trust.signatures.keys import parse_multikey
 
@@ -50,6 +52,12 @@ def _gateway(url: str) -> str:
     return url
 
 
+def _no_more_mirrors(count: int) -> int:
+    if count > MOST_MIRRORS:
+        raise reason(f"at most {MOST_MIRRORS}, which is as many as a manifest may list")
+    return count
+
+
 def _from_did(value: Any) -> Any:
     return {"did": value} if isinstance(value, str) else value
 
@@ -78,7 +86,7 @@ class Anchor(Section):
 
 
 class Trust(Section):
-    """Anchors by domain, and the ages that trust records may reach."""
+    """Anchors by domain, and the ages that pins may reach; with `strict` none counts past its soft age."""
 
     anchors: Mapping[Authority, Annotated[Anchor, BeforeValidator(_from_did)]] = {}
     pin_soft: Duration = 7 * 86400.0
@@ -86,6 +94,12 @@ class Trust(Section):
     probation: Duration = 3600.0
     clock_skew: Duration = 300.0
     max_manifest_age: Duration = 90 * 86400.0
+    strict: bool = False
+
+    @property
+    def rules(self) -> TrustRules:
+        """What verifying goes by."""
+        return TrustRules(self.clock_skew, self.pin_soft, self.pin_hard, self.max_manifest_age)
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -100,5 +114,7 @@ class Failover(Section):
     mirror_max_age: Duration = 300.0
     hedge_delay: Duration = 0.4
     deadline: Timeout = 6.0
-    mirrors_max: Count = 8
+    mirrors_max: Annotated[Count, AfterValidator(_no_more_mirrors)] = MOST_MIRRORS
+    mirror_timeout: Timeout = 3.0
+    mirror_ports: tuple[Port, ...] = (443,)
     ipfs_gateways: tuple[GatewayUrl, ...] = Field(default=(), repr=False)

@@ -5,19 +5,35 @@ overwrites what the origin sent, and all are given up as soon as it answers.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from proxy.caching.directives import RequestDirectives
+from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
 from proxy.caching.generations import Purges, Valid, standing
 from proxy.caching.reuse import Hit, decide
 from proxy.caching.stored import StoredResponse
+from proxy.caching.storing import mint_etag
+from proxy.caching.vouching import Vouching
+from proxy.discovery.classes import DocumentClass
+from proxy.http.dates import format_http_date
+from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.ports import Clock
 
 # Copies held at once, in number and in octets; the one asked for longest ago goes first.
 _MOST: Final = 1_000
 _ROOM: Final = 32 * 2**20
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """A search for a copy; `is_overtaken` once the origin has answered since it began."""
+
+    uri: str
+    is_overtaken: bool = False
 
 
 @dataclass(slots=True)
@@ -34,6 +50,20 @@ class Copies:
         self._clock = clock
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._octets = 0
+        self._searches: dict[str, set[Search]] = {}
+
+    @contextmanager
+    def search(self, uri: str) -> Iterator[Search]:
+        """Begin a search for a copy, to be told whether the origin answers meanwhile."""
+        search = Search(uri)
+        under_way = self._searches.setdefault(uri, set())
+        under_way.add(search)
+        try:
+            yield search
+        finally:
+            under_way.discard(search)
+            if not under_way and self._searches.get(uri) is under_way:
+                del self._searches[uri]
 
     def __contains__(self, uri: str) -> bool:
         return uri in self._held
@@ -75,8 +105,53 @@ class Copies:
         while len(self._held) > _MOST or self._octets > _ROOM:
             self.drop(next(iter(self._held)))
 
+    def answered(self, uri: str) -> None:
+        """The origin of `uri` has answered: its copy is given up, and what is still searched for is in vain."""
+        self.drop(uri)
+        for search in self._searches.get(uri, ()):
+            search.is_overtaken = True
+
+    def drop_all_of(self, origin: str) -> None:
+        """Give up every copy of an origin, such as "https://example.com": what verified them has changed."""
+        for uri in [uri for uri in self._held if uri.startswith(f"{origin}/")]:
+            self.drop(uri)
+
     def drop(self, uri: str) -> None:
-        """Give up the copy of `uri`: its origin has answered."""
+        """Give up the copy of `uri`."""
         held = self._held.pop(uri, None)
         if held is not None:
             self._octets -= len(held.stored.body)
+
+
+def copy_of(
+    uri: str, body: bytes, vouching: Vouching, seconds: float, exchange: Exchange, generation: int
+) -> StoredResponse:
+    """A verified copy of the manifest at `uri` as it is served: fresh for `seconds`, and never stale."""
+    now = exchange.response_time
+    lines = (
+        ("Content-Type", "application/json"),
+        ("Cache-Control", f"max-age={int(seconds)}"),
+        ("Date", format_http_date(now)),
+    )
+    return StoredResponse(
+        uri=uri,
+        status=200,
+        reason="OK",
+        fields=Fields(lines),
+        body=body,
+        vary=(),
+        selecting=(),
+        exchange=exchange,
+        born=now,
+        lifetime=Lifetime(seconds, LifetimeSource.MAX_AGE),
+        stale_while_revalidate=0.0,
+        stale_if_error=0.0,
+        forbids_stale=True,
+        must_validate=False,
+        document_class=DocumentClass.MANIFEST.value,
+        tags=(),
+        generation=generation,
+        downstream_etag=mint_etag(body),
+        keep_until=now + seconds,
+        vouching=vouching,
+    )

@@ -21,6 +21,14 @@ def is_failure(status: int) -> bool:
     return status >= 500 and status != 501
 
 
+class Unanswered(Exception):
+    """Not even the head of an answer came."""
+
+    def __init__(self, error: OriginUnavailable) -> None:
+        super().__init__(error.detail)
+        self.error = error
+
+
 @contextmanager
 def closing_on_error(response: OriginResponse) -> Iterator[None]:
     """Let go of `response` when the block fails."""

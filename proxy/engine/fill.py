@@ -18,14 +18,14 @@ from proxy.caching.vouching import Vouching
 from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_large_for
 from proxy.engine.answers import forwarded
 from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable
-from proxy.engine.exchanges import LEAVES_STORED, closing_on_error, is_failure, problem_of, unstored
+from proxy.engine.exchanges import LEAVES_STORED, Unanswered, closing_on_error, is_failure, problem_of, unstored
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.places import Places
 from proxy.engine.settings import ClassRules
 from proxy.engine.state import EngineState
-from proxy.engine.vouching import Document, Voucher
+from proxy.engine.vouching import Document, Keeping, Voucher
 from proxy.http.fields import Fields
-from proxy.http.messages import Request, ResponseHead, received
+from proxy.http.messages import Realm, Request, ResponseHead, received
 from proxy.http.problems import Problem, Slug
 from proxy.ports import (
     Interim,
@@ -39,6 +39,8 @@ from proxy.stores.variants import variant_of
 
 # Answers to a client's own conditions and Range; stored, they would answer those who sent none.
 _OF_CONDITIONS = frozenset({412, 416})
+# What an origin says of the place of a document: there is none, it is gone, it has moved for good.
+_WITHDRAWALS = frozenset({301, 308, 404, 410})
 # Why an answer is not stored that says nothing of what other clients may be served.
 _OF_ONE_CLIENT = frozenset(
     {NotStoredReason.AUTHORIZATION, NotStoredReason.REQUEST_NO_STORE, NotStoredReason.PARTIAL}
@@ -102,13 +104,15 @@ class Filler:
         try:
             async with self._places.place(ask.request.target.origin):
                 end = await self._ask(ask, started)
+        except Unanswered as unanswered:
+            return replace(self._failed(ask, problem_of(unanswered.error), started), is_unanswered=True)
         except OriginUnavailable as error:
             return self._failed(ask, problem_of(error), started)
         except Refused as refused:
             return self._failed(ask, refused.problem, started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
         if not isinstance(end, Failed):
-            self._copies.drop(ask.key)
+            self._copies.answered(ask.key)
         return end
 
     def _failed(self, ask: Ask, problem: Problem, started: float) -> Failed:
@@ -133,7 +137,10 @@ class Filler:
         sent = ask.request if ask.with_conditions else fill_request(ask.request, ask.rules.checkable)
         if ask.stored is not None and ask.stored.has_validator:
             sent = conditional_request(sent, ask.stored)
-        response = await self._origin.fetch(sent, None, ask.interim)
+        try:
+            response = await self._origin.fetch(sent, None, ask.interim)
+        except OriginUnavailable as error:
+            raise Unanswered(error) from error
         with closing_on_error(response):
             head = received(response.head, response.exchange.response_time)
             got = _Received(ask, sent, response, head, started, ask.stored or replaced)
@@ -154,22 +161,31 @@ class Filler:
         result = freshen(ask.stored, got.sent, got.head, got.response.exchange, rules, ask.generation, limit)
         if isinstance(result, NotOurs):
             return _NotOurs()
-        stored = await self._vouched(got, result.stored, may_keep=result.withdrawn is None)
+        stored = await self._vouched(got, result.stored, _keeping(result.withdrawn))
         kept = self._publish(got, stored, result.withdrawn)
         return Filled(stored, 304, self._clock() - got.started, kept, unstored(got.head))
 
-    async def _vouched(self, got: _Received, stored: StoredResponse, *, may_keep: bool) -> StoredResponse:
+    async def _vouched(self, got: _Received, stored: StoredResponse, keeping: Keeping) -> StoredResponse:
         """`stored` with what its signature is worth."""
-        vouching = await self._vouching(got, stored.status, stored.fields, stored.body, may_keep=may_keep)
+        vouching = await self._vouching(got, stored.status, stored.fields, stored.body, keeping)
         return stored if vouching is None else replace(stored, vouching=vouching)
 
     async def _vouching(
-        self, got: _Received, status: int, fields: Fields, body: bytes, *, may_keep: bool
+        self, got: _Received, status: int, fields: Fields, body: bytes, keeping: Keeping
     ) -> Vouching | None:
-        if self._voucher is None:
+        request = got.ask.request
+        if self._voucher is None or request.realm is Realm.LOCAL:
             return None
-        document = Document(got.ask.request.target, got.ask.rules.document_class, status, fields, body)
-        return await self._voucher.vouch(document, may_keep=may_keep)
+        document = Document(request.target, got.ask.rules.document_class, status, fields, body)
+        return await self._voucher.vouch(document, keeping)
+
+    async def _note_withdrawal(self, got: _Received) -> None:
+        """What the origin says of the place itself counts, whether or not the answer may be stored."""
+        request = got.ask.request
+        is_withdrawn = got.ask.rules.has_copies and got.head.status in _WITHDRAWALS
+        is_for_all = "authorization" not in request.fields and not got.ask.with_conditions
+        if self._voucher is not None and is_withdrawn and is_for_all:
+            await self._voucher.withdrawn(request.target)
 
     def _publish(self, got: _Received, stored: StoredResponse, withdrawn: NotStored | None) -> bool:
         if withdrawn is None:
@@ -201,6 +217,7 @@ class Filler:
 
     async def _answered(self, got: _Received) -> FillEnd:
         ask, head = got.ask, got.head
+        await self._note_withdrawal(got)
         verdict = may_store(got.sent, head, got.response.exchange, ask.rules.storage, ask.generation)
         if isinstance(verdict, Storable) and self._is_for_one(got):
             return self._passed_on(got, b"", "not-for-others")
@@ -215,9 +232,9 @@ class Filler:
         accept(ask.rules, head, body)
         if isinstance(verdict, NotStored):
             self._withdraw(got, verdict)
-            vouching = await self._vouching(got, head.status, head.fields, body, may_keep=False)
+            vouching = await self._vouching(got, head.status, head.fields, body, _keeping(verdict))
             return NotStorable(self._whole(got, body, verdict.reason, vouching))
-        stored = await self._vouched(got, verdict.with_body(body), may_keep=True)
+        stored = await self._vouched(got, verdict.with_body(body), Keeping.MAY)
         kept = self._put(got, stored)
         return Filled(stored, head.status, self._clock() - got.started, kept, unstored(head))
 
@@ -263,6 +280,12 @@ class Filler:
         status = CacheStatus(forward=ask.forward, forward_status=got.head.status, detail=why)
         served = Served.EXPIRED if ask.stored is not None else Served.MISS
         return forwarded(ask.request, ask.rules, got.head, status, served, now - got.started, now, vouching)
+
+
+def _keeping(verdict: NotStored | None) -> Keeping:
+    if verdict is None or verdict.reason is NotStoredReason.NO_USE:
+        return Keeping.MAY
+    return Keeping.NOT_FOR_OTHERS if verdict.reason in _OF_ONE_CLIENT else Keeping.MUST_NOT
 
 
 def _result(end: FillEnd) -> str:

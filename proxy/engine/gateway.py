@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxy.caching.directives import parse_request_directives
+from proxy.caching.directives import RequestDirectives, parse_request_directives
 from proxy.caching.reuse import (
     Decision,
     Forward,
@@ -107,12 +107,18 @@ class Gateway:
         if isinstance(decision, Miss | Unsatisfiable):
             variants = await self._store.find(uri, request.fields)
             decision = decide(request, directives, variants, self._clock())
-        copy = None if isinstance(decision, Hit | StaleHit) else await self._outage.copy(request, directives)
+        copy = None if self._serves_itself(decision, directives) else await self._outage.copy(request, directives)
         if copy is not None:
             return copy
         key = flight_key(request, variants)
         question = Question(request, directives, key, Forward.URI_MISS, None, interim, is_repeated)
         return await self._act(question, decision)
+
+    def _serves_itself(self, decision: Decision, directives: RequestDirectives) -> bool:
+        """Whether what is stored will serve, be it stale: a copy from elsewhere comes after that."""
+        if isinstance(decision, Revalidate):
+            return self._outage.permit(decision.stored, directives) is not None
+        return isinstance(decision, Hit | StaleHit)
 
     async def _act(self, question: Question, decision: Decision) -> Answer:
         request = question.request
@@ -154,10 +160,10 @@ class Gateway:
             return answer
         seconds = answer.outcome.upstream_seconds or 0.0
         if isinstance(answer, Refusal):
-            return await self._outage.instead(question, Failed(answer.problem, None, seconds), collapsed=False)
+            return await self._instead(question, Failed(answer.problem, None, seconds), collapsed=False)
         assert isinstance(answer, Streaming)
         problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {answer.head.status}.")
-        given = await self._outage.instead(question, Failed(problem, answer, seconds), collapsed=False)
+        given = await self._instead(question, Failed(problem, answer, seconds), collapsed=False)
         if given is not answer:
             answer.response.close()
         return given
@@ -230,12 +236,17 @@ class Gateway:
 
     async def _ended(self, question: Question, end: FillEnd, *, collapsed: bool) -> Answer:
         if isinstance(end, Failed):
-            return await self._outage.instead(question, end, collapsed=collapsed)
+            return await self._instead(question, end, collapsed=collapsed)
         self._holdoffs.succeeded(question.key)
         if isinstance(end, NotStorable):
             return end.answer
         answer = self._filled(question, end, end.stored, collapsed=collapsed)
         return replace(answer, head=replace(answer.head, fields=answer.head.fields.plus(*end.for_leader)))
+
+    async def _instead(self, question: Question, end: Failed, *, collapsed: bool) -> Answer:
+        """The answer to what the origin failed to answer; once more if it has answered somebody meanwhile."""
+        answer = await self._outage.instead(question, end, collapsed=collapsed)
+        return answer or await self._look_up(question.request, question.interim, is_repeated=True)
 
     def _filled(self, question: Question, end: Filled, stored: StoredResponse, *, collapsed: bool) -> Complete:
         now = self._clock()

@@ -16,6 +16,7 @@ from proxy.engine.answers import attempt_of, from_store, refusal
 from proxy.engine.collapse import Failed
 from proxy.engine.outcome import Answer, Complete, Refusal, Served
 from proxy.engine.question import Question
+from proxy.engine.refresh import as_refresh
 from proxy.engine.state import EngineState
 from proxy.http.messages import Request
 from proxy.http.problems import Problem, Slug
@@ -38,11 +39,24 @@ class NoCopy:
     attempts: tuple[dict[str, object], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class OriginAnswered:
+    """While a copy was looked for the origin has answered, and its word counts."""
+
+
+Found = StoredResponse | NoCopy | OriginAnswered | None
+"""What a search comes to; None where no place is known that keeps a copy."""
+
+
 class Failover(Protocol):
     """Finds verified copies of documents whose origin is down."""
 
-    async def find(self, request: Request) -> StoredResponse | NoCopy | None:
-        """A verified copy, from now on held for others; None where no place is known that keeps one."""
+    async def find(self, request: Request) -> Found:
+        """A verified copy, from now on held for others; or why there is none. `request` is as for everybody."""
+        ...
+
+    def prepare(self, request: Request) -> None:
+        """Look for a copy behind the scenes."""
         ...
 
     def is_watching(self, uri: str) -> bool:
@@ -79,65 +93,76 @@ class Outage:
 
         Nobody waits for an origin then that is being asked anyway; but who insists on its word.
         """
+        if self._failover is None or not self._failover.is_watching(request.target.uri):
+            return None
         copy = self._copies.find(request, directives)
-        if copy is None:
-            return await self._renewed(request, directives)
+        if copy is not None:
+            return self._held(request, copy)
+        if directives.no_cache or directives.max_age == 0 or directives.only_if_cached:
+            return None
+        answer = await self._kept_elsewhere(request, Forward.STALE, None)
+        return answer if isinstance(answer, Complete) else None
+
+    def _held(self, request: Request, copy: StoredResponse) -> Complete:
         now = self._clock()
         status = CacheStatus(hit=True, ttl=ttl(copy, now), detail=_source(copy))
         return from_store(request, copy, status, Served(_source(copy)), now)
 
-    async def _renewed(self, request: Request, directives: RequestDirectives) -> Complete | None:
-        is_asked = self._failover is not None and self._failover.is_watching(request.target.uri)
-        if not is_asked or directives.no_cache or directives.max_age == 0 or directives.only_if_cached:
-            return None
-        copy = await self._kept_elsewhere(request, Forward.STALE, None)
-        return copy if isinstance(copy, Complete) else None
+    async def instead(self, question: Question, end: Failed, *, collapsed: bool) -> Answer | None:
+        """The answer to a question that the origin failed to answer; None where it has answered by now.
 
-    async def instead(self, question: Question, end: Failed, *, collapsed: bool) -> Answer:
-        """The answer to a question that the origin failed to answer."""
+        Who has asked again for that once is not sent round in circles.
+        """
         # What policy refuses is no outage: nothing stands in for it.
         stored = None if end.problem.slug is Slug.EGRESS_DENIED else question.stored
         permit = self.permit(stored, question.directives)
         if permit is not None and stored is not None:
             if not collapsed:
                 self._holdoffs.failed(question.key, self._clock())
+            if _is_outage(end):
+                self.prepare(question.request)
             return self._stale(question.request, stored, permit, end)
         if _is_outage(end):
             copy = await self._kept_elsewhere(question.request, question.forward, end)
-            if copy is not None:
+            if isinstance(copy, Complete | Refusal):
                 return copy
+            if isinstance(copy, OriginAnswered) and not question.is_repeated:
+                return None
         if end.answer is not None and not collapsed:
             return end.answer
         status = CacheStatus(forward=question.forward, collapsed=collapsed, detail=end.problem.slug)
         document_class = self._rules.of(question.request).document_class
         return refusal(question.request, end.problem, status, document_class, end.upstream_seconds)
 
+    def prepare(self, request: Request) -> None:
+        """Look for a copy behind the scenes, for when the stale copy that stands in may do so no longer."""
+        if self._failover is not None and self._rules.of(request).has_copies:
+            self._failover.prepare(as_refresh(request))
+
     async def without_asking(self, request: Request) -> Complete | Refusal:
         """What others keep, for an origin that is known to fail; it is not asked."""
         copy = await self._kept_elsewhere(request, Forward.STALE, None)
-        if copy is not None:
+        if isinstance(copy, Complete | Refusal):
             return copy
         document_class = self._rules.of(request).document_class
         return refusal(request, _NOTHING_STANDS_IN, CacheStatus(detail="stand-in"), document_class)
 
     async def _kept_elsewhere(
         self, request: Request, forward: Forward, end: Failed | None
-    ) -> Complete | Refusal | None:
+    ) -> Complete | Refusal | OriginAnswered | None:
         rules = self._rules.of(request)
         if self._failover is None or not rules.has_copies:
             return None
-        found = await self._failover.find(request)
-        if found is None:
-            return None
+        found = await self._failover.find(as_refresh(request))
+        if isinstance(found, StoredResponse) and self.is_purged(found):
+            return OriginAnswered()
+        if found is None or isinstance(found, OriginAnswered):
+            return found
         status, seconds = _forwarded_status(end), None if end is None else end.upstream_seconds
         if isinstance(found, NoCopy):
             tried = [] if end is None else [attempt_of(request, end.problem, seconds)]
-            problem = Problem(
-                Slug.NO_TRUSTED_COPY,
-                _NO_TRUSTED_COPY,
-                {"attempts": [*tried, *found.attempts]},
-                503 if status else None,
-            )
+            members = {"attempts": [*tried, *found.attempts]}
+            problem = Problem(Slug.NO_TRUSTED_COPY, _NO_TRUSTED_COPY, members, 503 if status else None)
             told = CacheStatus(forward=forward, forward_status=status, detail=problem.slug)
             return refusal(request, problem, told, rules.document_class, seconds)
         now = self._clock()
@@ -156,7 +181,9 @@ def _is_outage(end: Failed) -> bool:
     """Whether the origin is down (contract §6), as opposed to one that answers in an unusable way."""
     if end.answer is not None:
         return end.answer.head.status in _DOWN
-    return end.problem.slug in _UNREACHED
+    # One that ends the connection instead of answering is as good as not there.
+    is_cut_off = end.is_unanswered and end.problem.slug is Slug.ORIGIN_INVALID_RESPONSE
+    return is_cut_off or end.problem.slug in _UNREACHED
 
 
 def _forwarded_status(end: Failed | None) -> int | None:

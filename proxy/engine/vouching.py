@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from proxy.caching.vouching import Vouching
 from proxy.http.fields import Fields
 from proxy.http.targets import Target
+
+
+class Keeping(Enum):
+    """Whether what a document says may be remembered."""
+
+    MAY = "may"
+    MUST_NOT = "must-not"
+    """Its publisher forbids it; what was remembered before is out of date all the same."""
+    NOT_FOR_OTHERS = "not-for-others"
+    """It is due to one client, and says nothing about what others get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +35,12 @@ class Document:
 class Voucher(Protocol):
     """Judges what an origin sent."""
 
-    async def vouch(self, document: Document, *, may_keep: bool) -> Vouching | None:
-        """What vouches for `document`; None where nothing but the way it came can.
+    async def vouch(self, document: Document, keeping: Keeping) -> Vouching | None:
+        """What vouches for `document`; None where nothing but the way it came can. Never raises."""
+        ...
 
-        `may_keep`: what is learnt from it may be remembered. Never raises.
-        """
+    async def withdrawn(self, target: Target) -> None:
+        """The origin itself says that there is no document at `target`, or not any more. Never raises."""
         ...
 
 

@@ -39,13 +39,17 @@ class AttemptReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One place. `url` is fit for showing; `reason` is "" where it served; `ms` is how long it took."""
+    """One place. `url` is fit for showing; `reason` is "" where it served; `ms` is how long it took.
+
+    `is_of_gateway`: one gateway on the way to a copy, whose address is the operator's own business.
+    """
 
     source: CopySource
     url: str
     outcome: AttemptOutcome
     reason: str
     ms: float = 0.0
+    is_of_gateway: bool = False
 
     def told(self) -> dict[str, object]:
         """The attempt as an answer has it."""

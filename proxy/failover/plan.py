@@ -50,7 +50,10 @@ class Plan:
 
 
 def plan(listed: object, site: Target, rules: PlanRules, breakers: Mapping[str, Breaker], now: float) -> Plan:
-    """The plan for the list of mirrors in a manifest of `site`, any JSON value; `breakers` by authority."""
+    """The plan for the list of mirrors, any JSON value, of a manifest of `site`.
+
+    `breakers` are by authority and by URL.
+    """
     texts = listed if isinstance(listed, list) else []
     mirrors = read_mirrors(texts, site, _WHERE)
     skipped: dict[int, str] = {refused.index: _refusal(refused) for refused in mirrors.refused}
@@ -95,8 +98,9 @@ def _objection(mirror: Mirror, rules: PlanRules, breakers: Mapping[str, Breaker]
     if isinstance(mirror, HttpsMirror):
         if mirror.target.port not in rules.ports:
             return Reason.MIRROR_INVALID
-        breaker = breakers.get(mirror.target.authority, CLOSED)
-        return AttemptReason.BREAKER_OPEN if isinstance(breaker.allow(now), NotYet) else None
+        keys = (mirror.target.authority, mirror.target.uri)
+        is_open = any(isinstance(breakers.get(key, CLOSED).allow(now), NotYet) for key in keys)
+        return AttemptReason.BREAKER_OPEN if is_open else None
     if mirror.path:
         return Reason.IPFS_PATH_UNSUPPORTED
     return None if rules.gateways else AttemptReason.NO_GATEWAY

@@ -12,6 +12,8 @@ from typing import Protocol
 from aiohttp import web
 
 from proxy.caching.serving import VIA, CacheStatus
+from proxy.caching.vouching import rejected
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served, Streaming, Switched
 from proxy.engine.relay import relay
@@ -32,6 +34,8 @@ _log = logging.getLogger("proxy.server")
 
 _ESTABLISHED = ResponseHead(200, "Connection Established", Fields((("Via", VIA),)))
 _CLIENT_GONE = "client-gone"
+# Problems that there is a document behind, and where it came from.
+_REJECTED_FROM = {Slug.NOT_A_DOCUMENT: "origin", Slug.TOO_LARGE: "origin", Slug.NO_TRUSTED_COPY: "mirror"}
 _MALFORMED_BODY = Problem(Slug.BAD_REQUEST, "The request body is not well-formed HTTP/1.1.")
 
 
@@ -231,6 +235,7 @@ class _Exchange:
         lines = [("Date", format_http_date(self._clock())), ("Content-Type", MEDIA_TYPE)]
         lines += [("Cache-Control", "no-store"), ("Via", VIA)]
         lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
+        lines += _rejection(problem, outcome, self._clock())
         lines += OF_API if self._entry.form is Form.API else ()
         # Only the proxy's own resource refuses methods (RFC 9110 §15.5.6).
         lines += [("Allow", "GET, HEAD")] if problem.status == 405 else []
@@ -240,6 +245,14 @@ class _Exchange:
 
     def _ended(self, outcome: Outcome, body_bytes: int) -> None:
         self._journal.ended(self._entry, outcome, self._clock() - self._started, body_bytes)
+
+
+def _rejection(problem: Problem, outcome: Outcome, now: float) -> list[tuple[str, str]]:
+    """Discovery-Trust of a document that came and is not believed."""
+    source = _REJECTED_FROM.get(problem.slug)
+    if source is None or outcome.document_class == DocumentClass.OTHER:
+        return []
+    return [("Discovery-Trust", rejected(source, now).told(now))]
 
 
 async def _whole(answer: Streaming) -> AsyncIterator[bytes]:

@@ -85,6 +85,7 @@ class Service:
             await self._kept.store.probe()
             self._opened = opened.pop_all()
         self._ready = True
+        self._engine.trusting.pinning.begin()
         self._keep_running(self._tend())
         _log.info("serving", extra={"data": self.data_address, "admin": self.admin_address})
         for key in settings.not_in_force:
@@ -178,6 +179,7 @@ class Service:
             _log.warning("takes effect at the next start", extra={"key": key})
         retired, self._network = self._network, network
         old, self._engine = self._engine, engine
+        engine.trusting.pinning.begin()
         self._kept.flights.lease = engine_settings(settings).flight_lease
         lease = engine_settings(self.settings).flight_lease
         self.settings = settings

@@ -13,9 +13,10 @@ from proxy.engine.failover.recovery import Recovery
 from proxy.engine.failover.settings import FailoverSettings
 from proxy.engine.refresh import Refresher
 from proxy.engine.state import EngineState
+from proxy.engine.trust.continuing import Continuing
 from proxy.engine.trust.control import TrustControl
 from proxy.engine.trust.documents import DidDocuments
-from proxy.engine.trust.known import Known
+from proxy.engine.trust.known import Known, Turns
 from proxy.engine.trust.pinning import Pinning
 from proxy.engine.trust.probing import Probing
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
@@ -27,7 +28,6 @@ from proxy.failover.plan import PlanRules
 from proxy.ports import Mirrors, Origin, TrustRecords
 from proxy.server.opening import CannotOpen, opening
 from proxy.trust.did.document import parse_did_document
-from proxy.trust.manifests import TrustRules
 from proxy.trust.reasons import Untrusted
 
 AGENT = f"discovery-proxy/{__version__}"
@@ -39,6 +39,7 @@ class Trusting:
 
     known: Known
     pinning: Pinning
+    continuing: Continuing
     verifier: Verifier
     voucher: SignatureVoucher
     recovery: Recovery
@@ -48,8 +49,20 @@ class Trusting:
         """Who finds verified copies while an origin is down."""
         probing = Probing(state, refresher, state.clock)
         return Standby(
-            state, self.known, self.pinning, self.verifier, self.recovery, probing, settings.mirror_max_age
+            state,
+            self.known,
+            self.pinning,
+            self.continuing,
+            self.verifier,
+            self.recovery,
+            probing,
+            settings.mirror_max_age,
         )
+
+    async def close(self) -> None:
+        """Stop what is done behind the scenes."""
+        await self.pinning.close()
+        await self.continuing.close()
 
 
 def build_trust(
@@ -57,29 +70,32 @@ def build_trust(
     failover: FailoverSettings,
     state: EngineState,
     records: TrustRecords,
+    turns: Turns,
     origin: Origin,
     mirrors: Mirrors,
 ) -> Trusting:
     """The parts, on the records that outlast them."""
     clock, observer = state.clock, state.observer
-    known = Known(records, trust, clock)
+    known = Known(records, turns, trust, clock)
     documents = DidDocuments(origin, mirrors, AGENT, clock, observer)
-    pinning = Pinning(documents, known, trust, clock, observer)
+    pinning = Pinning(documents, known, state.copies, trust, clock, observer)
+    continuing = Continuing(documents, known, trust, clock, observer)
     verifier = Verifier(trust, clock, observer)
-    voucher = SignatureVoucher(known, pinning, verifier, clock)
+    voucher = SignatureVoucher(known, pinning, verifier, state.generations, clock)
     recovery = Recovery(mirrors, observer, clock, failover)
     control = TrustControl(records, known, pinning, trust, clock)
-    return Trusting(known, pinning, verifier, voucher, recovery, control)
+    return Trusting(known, pinning, continuing, verifier, voucher, recovery, control)
 
 
 def trust_settings(settings: Settings) -> TrustSettings:
     """The part of the configuration on trust. Raises CannotOpen for an anchor's document that cannot be used."""
     trust = settings.trust
     return TrustSettings(
-        rules=TrustRules(trust.clock_skew, trust.pin_soft, trust.pin_hard, trust.max_manifest_age),
+        rules=trust.rules,
         probation=trust.probation,
         anchors={authority: _anchor(authority, anchor) for authority, anchor in trust.anchors.items()},
         mirror_max_age=settings.failover.mirror_max_age,
+        is_strict=trust.strict,
     )
 
 
@@ -88,8 +104,9 @@ def failover_settings(settings: Settings) -> FailoverSettings:
     failover = settings.failover
     gateways = tuple(parse_gateway(url) for url in failover.ipfs_gateways)
     return FailoverSettings(
-        rules=PlanRules(gateways, failover.mirrors_max),
+        rules=PlanRules(gateways, failover.mirrors_max, frozenset(failover.mirror_ports)),
         hedge_delay=failover.hedge_delay,
+        mirror_timeout=failover.mirror_timeout,
         deadline=failover.deadline,
     )
 

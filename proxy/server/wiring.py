@@ -23,6 +23,7 @@ from proxy.engine.outcome import Outcome
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
+from proxy.engine.trust.known import Turns
 from proxy.engine.trust.standby import Standby
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
@@ -61,6 +62,7 @@ class Kept:
     store: Tiered
     generations: MemoryGenerations | SqliteGenerations
     records: MemoryTrustRecords | SqliteTrustRecords
+    turns: Turns
     claim: Claim | None
     flights: Flights
     metrics: Metrics
@@ -107,7 +109,7 @@ class Engine:
     async def close(self) -> None:
         """Stop what it does behind the scenes."""
         await self.standby.close()
-        await self.trusting.pinning.close()
+        await self.trusting.close()
 
 
 def class_policies(settings: Settings) -> Mapping[DocumentClass, ClassPolicy]:
@@ -169,7 +171,7 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     )
     origin, trust = network.origin, trust_settings(settings)
     mirrors = MirrorClient(origin, AGENT)
-    trusting = build_trust(trust, failover_settings(settings), state, kept.records, origin, mirrors)
+    trusting = build_trust(trust, failover_settings(settings), state, kept.records, kept.turns, origin, mirrors)
     filler = Filler(state, origin, trusting.voucher)
     refresher = Refresher(state, filler)
     standby = trusting.standby(state, refresher, trust)
@@ -200,7 +202,7 @@ def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:
     claim = _claimed(path)
     # The marks first: they judge whether what the store holds may still be used.
     generations = SqliteGenerations(marks_of(path), path, clock())
-    records = SqliteTrustRecords(records_of(path))
+    records = SqliteTrustRecords(records_of(path), settings.store.operation_timeout)
     store = open_sqlite(path, settings.cache.max_variants, clock)
     return keep(settings, metrics, clock, store, generations, records, claim)
 
@@ -222,7 +224,7 @@ def keep(
     )
     tiered = Tiered(memory, store, generations, metrics, clock, settings.store.operation_timeout)
     flights = Flights(clock, engine_settings(settings).flight_lease)
-    return Kept(memory, tiered, generations, records, claim, flights, metrics, clock)
+    return Kept(memory, tiered, generations, records, Turns(), claim, flights, metrics, clock)
 
 
 def marks_of(database: Path) -> Path:

@@ -2,7 +2,8 @@
 
 It is made whole or not at all, readable by its owner only, and never made anew over one that is there. A commit is
 in the file itself: with a write-ahead log beside it, losing that log would silently bring back older records. At
-each opening the whole file is checked, and every record held against its key.
+each opening the whole file is checked, and every record held against its key. Records that may be forgotten are
+bounded; how long they have not been asked for is known of this process, and before it by when they were written.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from proxy.ports import TrustRecordsDamaged, TrustRecordsUnavailable
+from proxy.stores.expendable import Expendable
 from proxy.trust.reasons import Untrusted
-from proxy.trust.records.codec import authority_of, parse_record
+from proxy.trust.records.codec import Heading, parse_record, read_heading
 from proxy.trust.records.knowledge import Knowledge
 
 SCHEMA: Final = 1
@@ -28,7 +30,6 @@ _TABLE: Final = "CREATE TABLE records (authority BLOB PRIMARY KEY, record BLOB N
 _KEY: Final = "CAST(authority AS BLOB)"
 _RECORD: Final = "ifnull(CAST(record AS BLOB), x'')"
 _PRAGMAS = ("journal_mode=DELETE", "synchronous=EXTRA", "trusted_schema=OFF", "cell_size_check=ON")
-_BUSY_SECONDS = 2.0
 # Nothing is known to be wrong with the content then; every other failure is of a file not as it was written.
 _PASSING: Final = frozenset(
     {
@@ -51,26 +52,32 @@ _PRIMARY_CODE: Final = 0xFF
 _log = logging.getLogger(__name__)
 
 
-class TrustFileDamaged(TrustRecordsUnavailable):
+class TrustFileDamaged(TrustRecordsDamaged):
     """The file as a whole is not as it was written, or not ours."""
 
 
 class TrustFile:
-    """The file `path`, made with its folder where nothing is. Every method may raise TrustRecordsUnavailable."""
+    """The file `path`, made with its folder where nothing is. Every method may raise TrustRecordsUnavailable.
 
-    def __init__(self, path: Path) -> None:
+    A lock of somebody else's is waited for `busy_seconds`. Of records that may be forgotten it keeps
+    `most_expendable`.
+    """
+
+    def __init__(self, path: Path, busy_seconds: float, most_expendable: int) -> None:
         self._path = path
         # By what name a damaged record may be looked for: its key, and whose record it says that it is.
         self._damaged: dict[str, bytes] = {}
         with _faults_raised():
             if not path.exists():
-                _make(path)
+                _make(path, busy_seconds)
             self._identity = _identity(path)
-            self._file = _connect(f"{path.absolute().as_uri()}?mode=rw")
+            self._file = _connect(f"{path.absolute().as_uri()}?mode=rw", busy_seconds)
         try:
             with _faults_raised():
                 _check(self._file, path)
-                self._check_records()
+                by_age = sorted(self._headings(), key=lambda heading: heading.latest_time)
+            expendable = [heading.authority for heading in by_age if heading.is_expendable]
+            self._expendable = Expendable(most_expendable, expendable)
         except BaseException:
             self.close()
             raise
@@ -93,7 +100,7 @@ class TrustFile:
             row = self._file.execute(f"SELECT {_RECORD} FROM records WHERE authority=?", (key,)).fetchone()
         if row is None and authority not in self._damaged:
             return None
-        if row is not None and self._is_whole(key, row[0]):
+        if row is not None and self._heading(key, row[0]) is not None:
             with suppress(Untrusted):
                 return parse_record(row[0]), len(row[0])
             self._note_damage(key, authority)
@@ -112,10 +119,32 @@ class TrustFile:
                     self._file.execute("ROLLBACK")
                 raise
 
-    def write(self, authority: str, record: bytes) -> None:
-        """Put the record in the place of the one before."""
+    def write(self, knowledge: Knowledge, record: bytes) -> None:
+        """Put its record in the place of the one before."""
         with self._in_use():
-            self._file.execute("INSERT OR REPLACE INTO records VALUES (?, ?)", (authority.encode(), record))
+            row = knowledge.authority.encode(), record
+            self._file.execute("INSERT OR REPLACE INTO records VALUES (?, ?)", row)
+        self._expendable.written(knowledge)
+
+    def touch(self, authority: str) -> None:
+        """Note that it is asked for."""
+        self._expendable.touch(authority)
+
+    def make_room(self) -> tuple[str, ...]:
+        """Forget what is too much, within `writing`; whom."""
+        surplus = self._expendable.surplus
+        with self._in_use():
+            for authority in surplus:
+                self._forget_expendable(authority.encode())
+                self._expendable.forgotten(authority)
+        return surplus
+
+    def _forget_expendable(self, key: bytes) -> None:
+        row = self._file.execute(f"SELECT {_RECORD} FROM records WHERE authority=?", (key,)).fetchone()
+        heading = None if row is None else self._heading(key, row[0])
+        # Somebody else may have learnt more of it.
+        if heading is not None and heading.is_expendable:
+            self._file.execute("DELETE FROM records WHERE authority=?", (key,))
 
     def authorities(self, limit: int) -> tuple[str, ...]:
         """At most `limit` keys, in order."""
@@ -129,6 +158,7 @@ class TrustFile:
         with self.writing():
             removed = [self._file.execute(f"DELETE FROM records WHERE {_KEY}=?", (key,)) for key in keys]
         self._damaged = {name: key for name, key in self._damaged.items() if key not in keys}
+        self._expendable.forgotten(authority)
         return any(cursor.rowcount for cursor in removed)
 
     def close(self) -> None:
@@ -142,22 +172,26 @@ class TrustFile:
                 raise TrustRecordsUnavailable(f"{self._path} has been moved or replaced while in use")
             yield
 
-    def _check_records(self) -> None:
+    def _headings(self) -> Iterator[Heading]:
+        """Those of all records that are whole."""
         rows = self._file.execute(f"SELECT {_KEY}, {_RECORD}, typeof(authority) FROM records")
         for key, record, kind in rows:
-            if self._is_whole(key, record) and kind != "blob":
+            heading = self._heading(key, record)
+            if heading is not None and kind != "blob":
                 self._note_damage(key, _told(key))  # the same octets, but nobody will find it by them
+            elif heading is not None:
+                yield heading
 
-    def _is_whole(self, key: bytes, record: bytes) -> bool:
-        """Whether it is a record as it was written, and of the authority that it is kept under."""
+    def _heading(self, key: bytes, record: bytes) -> Heading | None:
+        """That of a record as it was written, of the authority that it is kept under; None of any other."""
         named = [_told(key)]
         with suppress(Untrusted):
-            authority = authority_of(record)
-            if authority.encode() == key:
-                return True
-            named.append(authority)
+            heading = read_heading(record)
+            if heading.authority.encode() == key:
+                return heading
+            named.append(heading.authority)
         self._note_damage(key, *named)
-        return False
+        return None
 
     def _note_damage(self, key: bytes, *named: str) -> None:
         if key in self._damaged.values():
@@ -171,17 +205,17 @@ class TrustFile:
         )
 
 
-def _connect(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+def _connect(uri: str, busy_seconds: float) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None)
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, busy_seconds: float) -> None:
     """Put a whole empty file in place. Who is quicker has made it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, new = tempfile.mkstemp(prefix=f"{path.name}.new-", dir=path.parent)
     try:
         os.close(descriptor)
-        with closing(_connect(Path(new).absolute().as_uri())) as file:
+        with closing(_connect(Path(new).absolute().as_uri(), busy_seconds)) as file:
             file.execute("PRAGMA synchronous=EXTRA")
             file.execute("BEGIN")
             file.execute(_TABLE)

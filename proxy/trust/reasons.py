@@ -14,6 +14,7 @@ class Reason(StrEnum):
     TRUST_ANCHOR_EXPIRED = "trust_anchor_expired"
     TRUST_ANCHOR_ON_PROBATION = "trust_anchor_on_probation"
     TRUST_RECORD_DAMAGED = "trust_record_damaged"
+    TRUST_RECORD_UNAVAILABLE = "trust_record_unavailable"
     # The text.
     TOO_LARGE = "too_large"
     JSON_INVALID = "json_invalid"
@@ -83,6 +84,7 @@ UNVERIFIABLE: Final = frozenset(
         Reason.TRUST_ANCHOR_EXPIRED,
         Reason.TRUST_ANCHOR_ON_PROBATION,
         Reason.TRUST_RECORD_DAMAGED,
+        Reason.TRUST_RECORD_UNAVAILABLE,
         Reason.PROOF_TYPE_UNSUPPORTED,
         Reason.CRYPTOSUITE_UNSUPPORTED,
         Reason.KEY_TYPE_UNSUPPORTED,

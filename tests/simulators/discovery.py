@@ -9,9 +9,9 @@ from typing import Any
 
 from proxy.engine.discovery.discoverer import Discoverer, DiscoverySettings, World
 from proxy.engine.discovery.results import Prepared, Question
+from proxy.engine.trust.settings import TrustSettings
 from proxy.http.problems import Problem
 from proxy.ports import LocalLink
-from proxy.engine.trust.settings import TrustSettings
 from tests.simulators.dns import DnsSimulator
 from tests.simulators.engine import Simulation, engine
 

@@ -20,6 +20,7 @@ from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Str
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
+from proxy.engine.trust.known import Turns
 from proxy.engine.trust.settings import TrustSettings
 from proxy.engine.trust.standby import Standby
 from proxy.http.fields import Fields
@@ -104,7 +105,7 @@ class TrustSimulation:
     async def close(self) -> None:
         """Stop what runs behind the scenes."""
         await self.standby.close()
-        await self.trusting.pinning.close()
+        await self.trusting.close()
 
 
 @dataclass
@@ -204,7 +205,7 @@ def engine(
     parts = None
     mirrors, records = MirrorSimulator(), MemoryTrustRecords()
     if trust is not None:
-        parts = build_trust(trust, failover or FailoverSettings(), state, records, origin, mirrors)
+        parts = build_trust(trust, failover or FailoverSettings(), state, records, Turns(), origin, mirrors)
     filler = Filler(state, origin, None if parts is None else parts.voucher)
     refresher = Refresher(state, filler)
     standby = None if parts is None or trust is None else parts.standby(state, refresher, trust)

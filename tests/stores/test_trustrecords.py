@@ -1,4 +1,4 @@
-"""Trust records in memory and on file, and a file that is damaged, away, full or in somebody else's hands."""
+"""Trust records in memory and on file, and a file that is damaged, away, full, slow or in somebody else's hands."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from dataclasses import replace
@@ -24,8 +26,9 @@ from proxy.stores.recentknowledge import RecentKnowledge
 from proxy.stores.trustfile import TrustFile, TrustFileDamaged
 from proxy.stores.trustrecords import DAMAGED, UNAVAILABLE, MemoryTrustRecords, SqliteTrustRecords
 from proxy.trust.records.codec import to_record
-from proxy.trust.records.knowledge import Knowledge, KnownManifest
-from tests.trust.records.domains import NOW, URL, known_domain, manifest, version
+from proxy.trust.records.knowledge import Knowledge
+from proxy.trust.records.publication import Edition, KnownManifest, edition
+from tests.trust.records.domains import LISTED, NOW, URL, accepted, known_domain, manifest, version
 
 KNOWN = known_domain()
 OTHER = known_domain("other.example")
@@ -41,8 +44,9 @@ async def files_closed() -> AsyncIterator[None]:
         await opened.pop().close()
 
 
-def on_file(path: Path) -> SqliteTrustRecords:
-    records = SqliteTrustRecords(path)
+def on_file(path: Path, operation_timeout: float = 5.0, most_expendable: int = 100) -> SqliteTrustRecords:
+    """Without haste: a busy machine is not to be taken for a slow file."""
+    records = SqliteTrustRecords(path, operation_timeout, most_expendable)
     opened.append(records)
     return records
 
@@ -190,6 +194,11 @@ async def test_who_is_quicker_makes_the_file(tmp_path: Path, monkeypatch: pytest
     assert list(content(tmp_path)) == ["trust.db"]
 
 
+def known_manifest(body: bytes, described: bytes) -> KnownManifest:
+    """One with this body and the version of another."""
+    return KnownManifest(URL, Edition(body, "a" * 64, version(described), True, NOW))
+
+
 # A record that is damaged.
 
 
@@ -220,7 +229,7 @@ def with_a_text_as_key(path: Path) -> None:
 
 def with_another_body(path: Path) -> None:
     """The digest is right, what it vouches for is not."""
-    unreadable = replace(KNOWN, manifests={URL: KnownManifest(URL, b"{", version(manifest()), True, NOW)})
+    unreadable = replace(KNOWN, manifests={URL: known_manifest(b"{", manifest())})
     changed_in_file(path, "UPDATE records SET record=? WHERE authority=?", to_record(unreadable), b"example.com")
 
 
@@ -267,15 +276,15 @@ async def test_a_record_that_is_damaged_while_in_use(tmp_path: Path, caplog: pyt
 async def test_what_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
     records = on_file(tmp_path / "trust.db")
     await records.put(KNOWN)
-    body = b'{"a":1,"a":1}'
-    unreadable = replace(KNOWN, manifests={URL: KnownManifest(URL, body, version(manifest()), True, NOW)})
-    other_version = replace(
-        KNOWN, manifests={URL: KnownManifest(URL, manifest(n=1), version(manifest()), True, NOW)}
-    )
+    unreadable = replace(KNOWN, manifests={URL: known_manifest(b'{"a":1,"a":1}', manifest())})
+    other_version = replace(KNOWN, manifests={URL: known_manifest(manifest(**LISTED), manifest(n=1))})
     for known in (unreadable, other_version):
         with pytest.raises(TrustRecordsUnavailable):
             await records.put(known)
     assert await records.get("example.com") == KNOWN and records.degraded == ()
+    both = await asyncio.gather(records.put(unreadable), records.put(OTHER), return_exceptions=True)
+    assert [type(one) for one in both] == [TrustRecordsUnavailable, type(None)]
+    assert await records.get("other.example") == OTHER
 
 
 # A file that is damaged as a whole.
@@ -381,13 +390,13 @@ async def test_a_file_cut_short_is_refused(tmp_path: Path, is_many: bool) -> Non
     for length in sorted({*lengths, len(octets) - 1}):
         cut.write_bytes(octets[:length])
         with pytest.raises(TrustFileDamaged):
-            TrustFile(cut)
+            TrustFile(cut, 1.0, 100)
         assert cut.read_bytes() == octets[:length]
 
 
 def outcome(path: Path, authority: str) -> Knowledge | str | None:
     try:
-        with closing(TrustFile(path)) as file:
+        with closing(TrustFile(path, 1.0, 100)) as file:
             found = file.read(authority)
             return None if found is None else found[0]
     except TrustRecordsUnavailable as error:
@@ -418,45 +427,62 @@ async def test_no_octet_of_the_file_changes_what_is_known(tmp_path: Path) -> Non
 # A file that cannot be used.
 
 
+async def cannot_be_asked(records: SqliteTrustRecords) -> None:
+    with pytest.raises(TrustRecordsUnavailable):
+        await records.get("never.example")
+    with pytest.raises(TrustRecordsUnavailable):
+        await records.authorities(1)
+    with pytest.raises(TrustRecordsUnavailable):
+        await records.remove("example.com")
+
+
 async def test_a_folder_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "var").write_text("in the way")
     records = on_file(tmp_path / "var" / "trust.db")
     await records.probe()
-    await refuses(records)
+    await cannot_be_asked(records)
     assert records.degraded == (UNAVAILABLE,)
     [told] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert "cannot be used" in told.getMessage()
+    await records.put(KNOWN)
+    assert await records.get("example.com") == KNOWN
     (tmp_path / "var").unlink()
     caplog.set_level(logging.INFO)
-    await records.put(KNOWN)
+    await records.probe()
     assert records.degraded == () and "can be used again" in caplog.text
+    await closed(records)
+    assert await on_file(tmp_path / "var" / "trust.db").get("example.com") == KNOWN
 
 
 async def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "trust.db").mkdir()
     records = on_file(tmp_path / "trust.db")
-    await refuses(records)
+    await cannot_be_asked(records)
     assert records.degraded == (UNAVAILABLE,)
 
 
-async def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_disk_that_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "trust.db"
     await filled(path, KNOWN)
+    body = manifest(pad="x" * 50_000, **LISTED)
     with monkeypatch.context() as full:
-        full.setattr(trustfile, "_PRAGMAS", (*trustfile._PRAGMAS, "max_page_count=3"))
+        full.setattr(trustfile, "_PRAGMAS", (*trustfile._PRAGMAS, "max_page_count=6"))
         records = on_file(path)
-        large = replace(NEWER, manifests={URL: known_manifest(b'{"pad":"' + b"x" * 50_000 + b'"}')})
-        with pytest.raises(TrustRecordsUnavailable, match="full"):
-            await records.put(large)
+        large = replace(NEWER, manifests={URL: KnownManifest(URL, of(body))})
+        await records.put(large)
         assert records.degraded == (UNAVAILABLE,)
-        assert await records.get("example.com") == KNOWN, "what was there is there"
-        assert records.degraded == ()
+        assert await records.get("example.com") == large, "it is known until the process ends"
+        assert await records.get("never.example") is None
+        assert records.degraded == (UNAVAILABLE,), "what waits is not durable"
         await closed(records)
-    assert await on_file(path).get("example.com") == KNOWN
+        assert "is lost" in caplog.text and "example.com" in caplog.text
+    assert await on_file(path).get("example.com") == KNOWN, "what was there is there"
 
 
-def known_manifest(body: bytes) -> KnownManifest:
-    return KnownManifest(URL, body, version(body), True, NOW)
+def of(body: bytes) -> Edition:
+    return edition(body, version(body), signed=True, accepted_at=NOW)
 
 
 async def test_a_file_that_may_only_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,10 +491,9 @@ async def test_a_file_that_may_only_be_read(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(trustfile, "_PRAGMAS", (*trustfile._PRAGMAS, "query_only=ON"))
     records = on_file(path)
     assert await records.get("example.com") == KNOWN
-    with pytest.raises(TrustRecordsUnavailable):
-        await records.put(NEWER)
+    await records.put(NEWER)
     assert records.degraded == (UNAVAILABLE,)
-    assert await records.get("example.com") == KNOWN
+    assert await records.get("example.com") == NEWER
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="who is root may write everywhere")
@@ -477,22 +502,210 @@ async def test_a_folder_that_may_only_be_read(tmp_path: Path) -> None:
     (tmp_path / "var").chmod(0o500)
     records = on_file(tmp_path / "var" / "trust.db")
     assert await records.get("example.com") == KNOWN
-    with pytest.raises(TrustRecordsUnavailable):
-        await records.put(NEWER)
+    await records.put(NEWER)
+    assert records.degraded == (UNAVAILABLE,)
     (tmp_path / "var").chmod(0o700)
 
 
-async def test_a_locked_file_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trustfile, "_BUSY_SECONDS", 0.01)
+async def test_a_locked_file(tmp_path: Path) -> None:
     path = tmp_path / "trust.db"
-    await filled(path, KNOWN)
+    await filled(path, KNOWN, OTHER)
     with closing(sqlite3.connect(path, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
-        records = on_file(path)
-        await refuses(records)
+        records = on_file(path, 0.1)
+        began = time.monotonic()
+        for _ in range(50):
+            with pytest.raises(TrustRecordsUnavailable):
+                await records.get("example.com")
+        assert time.monotonic() - began < 2.0, "after three nobody waits"
         assert records.degraded == (UNAVAILABLE,)
     await records.probe()
     assert records.degraded == () and await records.get("example.com") == KNOWN
+
+
+async def test_what_cannot_be_written_now_is_written_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, KNOWN)
+    records = on_file(path, 0.1)
+    assert await records.get("example.com") == KNOWN
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        for second in range(20):
+            await records.put(replace(KNOWN, latest_time=NOW + second))
+        await records.put(OTHER)
+        assert records.degraded == (UNAVAILABLE,)
+        assert await records.get("example.com") == replace(KNOWN, latest_time=NOW + 19)
+        assert await records.get("other.example") == OTHER
+        assert await records.authorities(9) == ("example.com", "other.example")
+    await records.probe()
+    assert records.degraded == ()
+    await records.put(NEWER)
+    again = on_file(path)
+    assert await again.get("example.com") == NEWER and await again.get("other.example") == OTHER
+
+
+async def test_the_last_attempt_is_made_when_the_process_ends(tmp_path: Path) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, KNOWN)
+    records = on_file(path, 0.1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        await records.put(NEWER)
+    await closed(records)
+    assert await on_file(path).get("example.com") == NEWER
+    with pytest.raises(TrustRecordsUnavailable):
+        await records.get("example.com")
+    with pytest.raises(TrustRecordsUnavailable):
+        await records.put(NEWER)
+    await records.probe()
+    await records.close()
+
+
+async def test_what_waits_can_be_removed(tmp_path: Path) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, OTHER)
+    records = on_file(path, 0.1)
+    assert await records.get("other.example") == OTHER
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        await records.put(KNOWN)
+        with pytest.raises(TrustRecordsUnavailable):
+            await records.remove("example.com")
+        assert await records.get("example.com") == KNOWN
+    assert await records.remove("example.com")
+    assert await records.get("example.com") is None
+    await records.probe()
+    assert await records.authorities(9) == ("other.example",)
+
+
+async def test_a_file_that_is_damaged_while_something_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, KNOWN)
+    records = on_file(path, 0.1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        await records.put(NEWER)
+    without_tables(path)
+    await records.probe()
+    await refuses(records)
+    assert records.degraded == (DAMAGED,) and "is lost" in caplog.text
+
+
+async def test_a_file_that_is_damaged_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = on_file(tmp_path / "trust.db")
+    await records.put(KNOWN)
+
+    def damaged(*_: object) -> None:
+        raise TrustFileDamaged("simulated")
+
+    monkeypatch.setattr(TrustFile, "write", damaged)
+    both = await asyncio.gather(records.put(NEWER), records.put(OTHER), return_exceptions=True)
+    assert [type(error) for error in both] == [TrustFileDamaged, TrustFileDamaged]
+    await refuses(records)
+
+
+# A file that hangs.
+
+
+def slow(seconds: float, method: Callable[..., object]) -> Callable[..., object]:
+    def work(*arguments: object) -> object:
+        time.sleep(seconds)
+        return method(*arguments)
+
+    return work
+
+
+def hanging(gate: threading.Event, method: Callable[..., object]) -> Callable[..., object]:
+    """It goes on when the gate is opened."""
+
+    def work(*arguments: object) -> object:
+        gate.wait(20)
+        return method(*arguments)
+
+    return work
+
+
+async def test_a_read_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await filled(tmp_path / "trust.db", KNOWN)
+    records, gate = on_file(tmp_path / "trust.db", 0.1), threading.Event()
+    await records.probe()
+    monkeypatch.setattr(TrustFile, "version", hanging(gate, TrustFile.version))
+    began = time.monotonic()
+    for _ in range(50):
+        with pytest.raises(TrustRecordsUnavailable):
+            await records.get("example.com")
+    assert time.monotonic() - began < 3.0, "after three nobody waits"
+    assert records.degraded == (UNAVAILABLE,) and "take too long" in caplog.text
+    gate.set()
+    await records.probe()
+    assert records.degraded == () and await records.get("example.com") == KNOWN
+
+
+async def test_a_write_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records, gate = on_file(tmp_path / "trust.db", 0.05), threading.Event()
+    await records.put(KNOWN)
+    monkeypatch.setattr(TrustFile, "write", hanging(gate, TrustFile.write))
+    await records.put(NEWER)
+    assert await records.get("example.com") == NEWER
+    assert records.degraded == (UNAVAILABLE,)
+    gate.set()
+    await records.probe()
+    assert records.degraded == ()
+    again = on_file(tmp_path / "trust.db")
+    assert await again.get("example.com") == NEWER
+
+
+async def test_a_write_that_hangs_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    records, gate = on_file(tmp_path / "trust.db", 0.05), threading.Event()
+    await records.put(KNOWN)
+    monkeypatch.setattr(TrustFile, "write", hanging(gate, TrustFile.write))
+    began = time.monotonic()
+    for second in range(30):
+        await records.put(replace(KNOWN, latest_time=NOW + second))
+    await closed(records)
+    assert time.monotonic() - began < 9.0 and "is lost" in caplog.text
+    gate.set()
+
+
+async def test_the_first_opening_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(tmp_path / "trust.db", KNOWN)
+    monkeypatch.setattr(TrustFile, "__init__", slow(0.2, TrustFile.__init__))
+    assert await on_file(tmp_path / "trust.db", 0.1).get("example.com") == KNOWN
+
+
+async def test_who_gives_up_leaves_his_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = on_file(tmp_path / "trust.db")
+    await records.put(KNOWN)
+    monkeypatch.setattr(TrustFile, "write", slow(0.2, TrustFile.write))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await records.put(NEWER)
+    await closed(records)
+    assert await on_file(tmp_path / "trust.db").get("example.com") == NEWER
+
+
+async def test_writes_at_once_are_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = on_file(tmp_path / "trust.db")
+    await records.probe()
+    commits = 0
+    writing = TrustFile.writing
+
+    def counted(file: TrustFile) -> object:
+        nonlocal commits
+        commits += 1
+        return writing(file)
+
+    monkeypatch.setattr(TrustFile, "writing", counted)
+    await asyncio.gather(*(records.put(Knowledge(f"{n}.example", "")) for n in range(50)))
+    assert commits <= 2 and len(await records.authorities(99)) == 50
 
 
 async def test_a_file_moved_away_while_in_use_is_not_made_anew(tmp_path: Path) -> None:
@@ -501,12 +714,97 @@ async def test_a_file_moved_away_while_in_use_is_not_made_anew(tmp_path: Path) -
     records = on_file(path)
     assert await records.get("example.com") == KNOWN
     path.rename(away)
-    await refuses(records)
+    await cannot_be_asked(records)
     assert records.degraded == (UNAVAILABLE,) and not path.exists()
     await filled(path, OTHER)
-    await refuses(records)
+    await records.probe()
+    await cannot_be_asked(records)
     away.replace(path)
+    await records.probe()
     assert await records.get("example.com") == KNOWN and records.degraded == ()
+
+
+# What may be forgotten.
+
+
+def host(number: int) -> Knowledge:
+    """A host that serves a manifest, and has neither keys nor mirrors."""
+    authority = f"{number:02}.example"
+    known = accepted(Knowledge(authority, f"did:web:{authority}"), URL, manifest(n=number))
+    return replace(known, latest_time=NOW + number)
+
+
+def with_mirrors(number: int) -> Knowledge:
+    return accepted(host(number), URL, manifest(**LISTED), number)
+
+
+def names(*numbers: int) -> tuple[str, ...]:
+    return tuple(f"{number:02}.example" for number in numbers)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_hosts_without_keys_and_mirrors_are_bounded(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "trust.db"
+    records = MemoryTrustRecords(3) if kind == "memory" else on_file(path, most_expendable=3)
+    await records.put(KNOWN)
+    for number in range(3):
+        await records.put(host(number))
+    assert await records.get("00.example") == host(0)
+    await records.put(host(3))
+    assert await records.authorities(99) == (*names(0, 2, 3), "example.com")
+    await records.put(with_mirrors(2))
+    await records.put(host(4))
+    await records.put(with_mirrors(5))
+    assert await records.authorities(99) == (*names(0, 2, 3, 4, 5), "example.com")
+    await records.put(host(2))
+    assert await records.authorities(99) == (*names(2, 3, 4, 5), "example.com"), "no mirrors any more"
+    assert await records.get("00.example") is None
+    assert await records.remove("03.example")
+    await records.put(host(6))
+    assert await records.authorities(99) == (*names(2, 4, 5, 6), "example.com")
+
+
+async def test_a_file_of_before_is_bounded_too(tmp_path: Path) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, KNOWN, *map(host, (3, 1, 0, 2)))
+    records = on_file(path, most_expendable=3)
+    assert len(await records.authorities(99)) == 5
+    await records.put(NEWER)
+    assert await records.authorities(99) == (*names(1, 2, 3), "example.com")
+
+
+async def test_what_somebody_else_has_learnt_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, *map(host, range(3)))
+    records, other = on_file(path, most_expendable=1), on_file(path)
+    await records.probe()
+    await other.put(with_mirrors(0))
+    assert await other.remove("01.example")
+    await records.put(host(9))
+    assert await records.authorities(99) == names(0, 9)
+
+
+async def test_a_damaged_record_is_not_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path, host(0), host(1))
+    records = on_file(path, most_expendable=1)
+    await records.probe()
+    changed_in_file(path, "UPDATE records SET record=x'00' WHERE authority=?", b"00.example")
+    await records.put(host(2))
+    assert await records.authorities(99) == names(0, 2) and records.degraded == (DAMAGED,)
+
+
+async def test_what_waits_is_bounded_too(tmp_path: Path) -> None:
+    path = tmp_path / "trust.db"
+    await filled(path)
+    records = on_file(path, 0.1, most_expendable=2)
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        for known in (KNOWN, *map(host, range(4))):
+            await records.put(known)
+        assert await records.authorities(99) == (*names(2, 3), "example.com")
+    await records.probe()
+    assert records.degraded == () and await records.authorities(99) == (*names(2, 3), "example.com")
 
 
 # What is held in memory.

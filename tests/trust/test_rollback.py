@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from proxy.trust.reasons import Reason, Untrusted
-from proxy.trust.rollback import Accepted, Version, judge, version_of
+from proxy.trust.rollback import (
+    MOST_CLAIMS,
+    Accepted,
+    Contested,
+    Equivocal,
+    Version,
+    equivocates,
+    judge,
+    version_of,
+)
 from proxy.trust.verdict import Rejected
 from tests.trust.publisher import manifest, signed
 
@@ -41,8 +50,48 @@ def test_which_is_newer(new: Version, baseline: Version | None, expected: bool |
     verdict = judge(new, baseline)
     if isinstance(expected, Reason):
         assert isinstance(verdict, Rejected) and verdict.reason is expected
+        assert isinstance(verdict, Equivocal) is (expected is Reason.EQUIVOCATION)
+        assert not isinstance(verdict, Equivocal) or verdict.version == new
     else:
         assert verdict == Accepted(is_newer=expected)
+
+
+CLAIMS = (version("b", 8), version("c", 8), version("d", None, NEWER))
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        pytest.param(version("a", 7, NEWER), False, id="the baseline itself"),
+        pytest.param(version("b", 8), Reason.EQUIVOCATION, id="one of two"),
+        pytest.param(version("c", 8), Reason.EQUIVOCATION, id="the other"),
+        pytest.param(version("e", 8, NEWER + 1), Reason.EQUIVOCATION, id="a third"),
+        pytest.param(version("d", None, NEWER + 9), Reason.EQUIVOCATION, id="a contested one, signed again"),
+        pytest.param(version("e", None, NEWER), Reason.EQUIVOCATION, id="made when a contested one was"),
+        pytest.param(version("e", 6), Reason.ROLLBACK, id="older than the baseline"),
+        pytest.param(version("e", 9, OLDER), True, id="above them all"),
+        pytest.param(version("e", None, NEWER + 1), True, id="later than them all"),
+    ],
+)
+def test_a_contested_baseline(new: Version, expected: bool | Reason) -> None:
+    verdict = judge(new, Contested(version("a", 7), CLAIMS))
+    if isinstance(expected, Reason):
+        assert isinstance(verdict, Rejected) and verdict.reason is expected
+    else:
+        assert verdict == Accepted(is_newer=expected)
+
+
+def test_too_many_claims() -> None:
+    claims = tuple(version(str(number), number) for number in range(10, 10 + MOST_CLAIMS))
+    assert isinstance(judge(version("new", 99), Contested(version("a", 1), claims)), Equivocal)
+    assert judge(version("new", 99), Contested(version("a", 1), claims[1:])) == Accepted(is_newer=True)
+    assert judge(version("a", 1), Contested(version("a", 1), claims)) == Accepted(is_newer=False)
+
+
+def test_equivocation() -> None:
+    assert equivocates(version("b", 7, NEWER), version("a", 7, OLDER))
+    assert not equivocates(version("a", 7), version("a", 7))
+    assert not equivocates(version("b", 8), version("a", 7))
 
 
 @pytest.mark.parametrize(

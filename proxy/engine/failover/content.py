@@ -22,6 +22,7 @@ from proxy.trust.content.unixfs import Walk, WalkLimits
 from proxy.trust.reasons import Untrusted
 
 _BLOCK: Final = GatewayQuestion(
+    "cid",
     "application/vnd.ipld.raw",
     frozenset({"application/vnd.ipld.raw", "application/octet-stream"}),
     LARGEST_BLOCK,

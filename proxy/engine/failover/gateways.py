@@ -7,6 +7,7 @@ to find content is decided by whoever lists that content, who must not be able t
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -24,6 +25,8 @@ from proxy.trust.verdict import CopySource
 
 T = TypeVar("T")
 
+_log = logging.getLogger("proxy.trust")
+
 _REASON: Final = "gateway"
 # Whoever sends one of these answered: it does not have the content, or does not give it to anybody.
 _WITHOUT_IT: Final = frozenset({"status-404", "status-410", "status-451"})
@@ -31,8 +34,9 @@ _WITHOUT_IT: Final = frozenset({"status-404", "status-410", "status-451"})
 
 @dataclass(frozen=True, slots=True)
 class GatewayQuestion:
-    """What is asked for: the field to send, the types to accept, and how long the answer may be."""
+    """What is asked for: its kind in metrics, the field to send, the types to accept, how long it may be."""
 
+    kind: str
     accept: str
     media_types: frozenset[str]
     max_bytes: int
@@ -80,10 +84,12 @@ class Gateways:
             outcome, reason = AttemptOutcome.FAILED, error.reason
         except Untrusted as error:
             outcome, reason = AttemptOutcome.REFUSED, error.reason.value
+            self._tell(gateway, question, reason)
         else:
             self._scores = self._scores.succeeded(gateway, self._clock())
             self._breakers.succeeded(gateway.base.authority)
             self._observer.upstream(_REASON, "verified", loop.time() - began)
+            self._tell(gateway, question, "verified")
             return result
         seconds = loop.time() - began
         self._learn(gateway, outcome, reason)
@@ -105,6 +111,13 @@ class Gateways:
             )
         return answer.body
 
+    def _tell(self, gateway: Gateway, question: GatewayQuestion, result: str) -> None:
+        self._observer.verified(question.kind, result)
+        level = logging.INFO if result == "verified" else logging.WARNING
+        _log.log(
+            level, "content", extra={"kind": question.kind, "gateway": shown_url(gateway.url), "result": result}
+        )
+
     def _learn(self, gateway: Gateway, outcome: AttemptOutcome, reason: str) -> None:
         if reason == Slug.ORIGIN_UNREACHABLE:
             self._breakers.failed(gateway.base.authority)
@@ -124,4 +137,4 @@ def metered(outcome: AttemptOutcome, reason: str) -> str:
 
 
 def _attempt(target: Target, outcome: AttemptOutcome, reason: str, seconds: float) -> Attempt:
-    return Attempt(CopySource.IPFS, shown_url(target.uri), outcome, str(reason), seconds * 1000)
+    return Attempt(CopySource.IPFS, shown_url(target.uri), outcome, str(reason), seconds * 1000, is_of_gateway=True)

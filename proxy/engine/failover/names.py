@@ -22,7 +22,7 @@ from proxy.trust.content.ipns import LARGEST_RECORD, IpnsName, IpnsRecord, verif
 from proxy.trust.reasons import Reason, Untrusted
 
 _TYPE: Final = "application/vnd.ipfs.ipns-record"
-_RECORD: Final = GatewayQuestion(_TYPE, frozenset({_TYPE}), LARGEST_RECORD)
+_RECORD: Final = GatewayQuestion("ipns", _TYPE, frozenset({_TYPE}), LARGEST_RECORD)
 _ASKED_TOGETHER: Final = 2
 
 

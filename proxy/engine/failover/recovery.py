@@ -43,20 +43,21 @@ _STATUSES_OF_TROUBLE: Final = ("status-5", "status-429")
 class Recovered:
     """A verified copy. `max_age`: for how many seconds its source calls it fresh; None where it does not say.
 
-    `name`: the IPNS name that led to it, whose sequence may not fall from now on.
+    `names`: the IPNS names that were resolved on the way, whose sequences may not fall from now on.
     """
 
     verified: VerifiedCopy
     max_age: float | None
-    name: NameSeen | None
+    names: tuple[NameSeen, ...]
     attempts: tuple[Attempt, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """No copy that is believed, and why for each mirror."""
+    """No copy that is believed, and why for each mirror; `names` as for one that is."""
 
     attempts: tuple[Attempt, ...]
+    names: tuple[NameSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,10 @@ class Recovery:
 
     def standing(self) -> Standing:
         """What is thought of hosts now."""
-        up = {authority: not breaker.is_open for authority, breaker in self._breakers.known.items()}
+        up: dict[str, bool] = {}
+        for key, breaker in self._breakers.known.items():
+            authority = key.split("/")[2] if "/" in key else key
+            up[authority] = up.get(authority, True) and not breaker.is_open
         return Standing(up, self._gateways.scores)
 
     async def recover(
@@ -114,9 +118,12 @@ class Recovery:
         self._learn(candidates, finish)
         attempts = (*plan.skipped, *_told(candidates, finish))
         won = finish.winner
+        names = tuple(
+            run.result.name for run in finish.runs if run.result is not None and run.result.name is not None
+        )
         if won is None or won.verified is None:
-            return Exhausted(attempts)
-        return Recovered(won.verified, won.max_age, won.name, attempts)
+            return Exhausted(attempts, names)
+        return Recovered(won.verified, won.max_age, names, attempts)
 
     async def _try(self, mirror: Mirror, site: Target, judge: Judge, sequences: Mapping[str, int]) -> _Tried:
         if isinstance(mirror, HttpsMirror):
@@ -131,17 +138,18 @@ class Recovery:
 
     async def _from_host(self, mirror: HttpsMirror, site: Target, judge: Judge) -> _Tried:
         authority = mirror.target.authority
-        if not self._breakers.allow(authority):
+        if not self._breakers.allow(authority) or not self._breakers.allow(mirror.target.uri):
             return _Tried(AttemptOutcome.SKIPPED, AttemptReason.BREAKER_OPEN)
         loop = asyncio.get_running_loop()
         began = loop.time()
         answer = await self._fetch(mirror.target, site)
         seconds = loop.time() - began
         if isinstance(answer, MirrorUnavailable):
-            self._hold_against(authority, answer.reason)
+            self._hold_against(mirror.target, answer.reason)
             tried = _Tried(AttemptOutcome.FAILED, answer.reason)
         else:
             self._breakers.succeeded(authority)
+            self._breakers.succeeded(mirror.target.uri)
             found = _Tried(AttemptOutcome.SERVED, "", max_age=answer.max_age)
             tried = await _judged(mirror, answer.body, judge, found)
         result = "verified" if tried.verified is not None else metered(tried.outcome, tried.reason)
@@ -161,18 +169,22 @@ class Recovery:
         except MirrorUnavailable as error:
             return error
 
-    def _hold_against(self, authority: str, reason: str) -> None:
-        if reason in _TROUBLE or reason.startswith(_STATUSES_OF_TROUBLE):
-            self._breakers.failed(authority)
+    def _hold_against(self, target: Target, reason: str) -> None:
+        """A host that cannot be reached is spared; of one that can be, the one URL, for others' may be well."""
+        if reason == Slug.ORIGIN_UNREACHABLE:
+            self._breakers.failed(target.authority)
+        elif reason in _TROUBLE or reason.startswith(_STATUSES_OF_TROUBLE):
+            self._breakers.failed(target.uri)
         elif reason != Slug.EGRESS_DENIED:
-            self._breakers.succeeded(authority)
+            self._breakers.succeeded(target.authority)
+            self._breakers.succeeded(target.uri)
 
     async def _by_content(
         self, mirror: Mirror, cid: Cid, name: NameSeen | None, judge: Judge, log: AttemptLog
     ) -> _Tried:
         file = await self._content.fetch(cid, log)
         if isinstance(file, ContentMissing):
-            return _Tried(file.outcome, file.reason, log=log)
+            return _Tried(file.outcome, file.reason, name=name, log=log)
         max_age = None if name is None else name.seconds
         found = _Tried(AttemptOutcome.SERVED, "", max_age=max_age, name=name, log=log)
         return await _judged(mirror, file, judge, found)
@@ -181,14 +193,14 @@ class Recovery:
         for mirror, run in zip(candidates, finish.runs, strict=False):
             is_slow = run.state is not RunState.ENDED and run.seconds >= self._settings.hedge_delay
             if isinstance(mirror, HttpsMirror) and is_slow:
-                self._breakers.failed(mirror.target.authority)
+                self._breakers.failed(mirror.target.uri)
 
 
 async def _judged(mirror: Mirror, body: bytes, judge: Judge, found: _Tried) -> _Tried:
     verdict = await judge(UnverifiedCopy(body, source_of(mirror), mirror_url(mirror)))
     if isinstance(verdict, VerifiedCopy):
         return replace(found, verified=verdict)
-    return _Tried(AttemptOutcome.REFUSED, verdict.reason, log=found.log)
+    return _Tried(AttemptOutcome.REFUSED, verdict.reason, name=found.name, log=found.log)
 
 
 def _told(candidates: Sequence[Mirror], finish: Finish[_Tried]) -> Iterator[Attempt]:

@@ -14,8 +14,9 @@ from proxy.http.targets import MalformedTarget, parse_authority
 from proxy.http.timestamps import timestamp
 from proxy.ports import Clock, TrustRecords, TrustRecordsDamaged
 from proxy.trust.reasons import Reason
-from proxy.trust.records.knowledge import Knowledge, KnownManifest, with_pin
+from proxy.trust.records.knowledge import Knowledge, with_pin
 from proxy.trust.records.pin import Pin, PinSource
+from proxy.trust.records.publication import KnownManifest
 
 _HTTPS_PORT: Final = 443
 
@@ -109,11 +110,11 @@ class TrustControl:
 def _manifest(manifest: KnownManifest) -> dict[str, object]:
     return {
         "url": manifest.url,
-        "sha256": manifest.sha256,
+        "sha256": manifest.current.sha256,
         "signed": manifest.signed,
         "sequence": manifest.version.sequence,
         "created": timestamp(manifest.version.created),
-        "accepted_at": timestamp(manifest.accepted_at),
+        "accepted_at": timestamp(manifest.current.accepted_at),
     }
 
 

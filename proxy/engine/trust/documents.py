@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from proxy.engine.failover.gateways import metered
+from proxy.failover.attempts import AttemptOutcome
 from proxy.http.fields import Fields, essence
 from proxy.http.messages import Realm, Request
 from proxy.http.targets import Target
@@ -22,6 +25,7 @@ _ACCEPT_LOG: Final = "text/jsonl, application/jsonl, application/json;q=0.5, */*
 _GONE: Final = frozenset({404, 410})
 _WEBVH: Final = "did:webvh:"
 _MOST_WATCHERS: Final = 4
+_MOST_MIRRORS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,14 @@ class DidDocuments:
         except MalformedDid:
             return Unusable("did_invalid")
 
-    async def from_watchers(self, did: str, watchers: tuple[str, ...]) -> tuple[Fetched, ...]:
-        """Every log of a did:webvh that its watchers have, unverified."""
-        asked = [self._watched(watcher, did) for watcher in watchers[:_MOST_WATCHERS]]
+    async def from_elsewhere(
+        self, did: str, watchers: Sequence[str], mirrors: Sequence[Target]
+    ) -> tuple[Fetched, ...]:
+        """Every log of a did:webvh that watchers have, or mirrors beside their manifest; unverified."""
+        watched = [watcher_targets(watcher, did) for watcher in watchers[:_MOST_WATCHERS]]
+        beside = [_beside(mirror) for mirror in mirrors[:_MOST_MIRRORS]]
+        places = [one for one in dict.fromkeys((*watched, *beside)) if one is not None]
+        asked = [self._log_at(*place) for place in places]
         return tuple(found for found in await asyncio.gather(*asked) if found is not None)
 
     async def _log(self, did: str, pin: Pin | None) -> FetchEnd:
@@ -84,12 +93,9 @@ class DidDocuments:
         witnesses = await self._get(witness_target(did), _ACCEPT_LOG, MOST_LOG_OCTETS, None)
         return Fetched(end.body, end.validators, witnesses.body if isinstance(witnesses, Fetched) else None)
 
-    async def _watched(self, watcher: str, did: str) -> Fetched | None:
-        targets = watcher_targets(watcher, did)
-        if targets is None:
-            return None
-        log, witnesses = await asyncio.gather(*(self._from_mirror(target) for target in targets))
-        return None if log is None else Fetched(log, witnesses=witnesses)
+    async def _log_at(self, log: Target, witnesses: Target) -> Fetched | None:
+        body = await self._from_mirror(log)
+        return None if body is None else Fetched(body, witnesses=await self._from_mirror(witnesses))
 
     async def _from_mirror(self, target: Target) -> bytes | None:
         try:
@@ -109,7 +115,7 @@ class DidDocuments:
             end = Unusable("origin-timeout")
         except OriginUnavailable as error:
             end = Unusable(error.fault.value)
-        result = end.reason if isinstance(end, Unusable) else type(end).__name__.lower()
+        result = _RESULTS.get(type(end)) or metered(AttemptOutcome.FAILED, getattr(end, "reason", ""))
         self._observer.upstream("did", result, self._clock() - started)
         return end
 
@@ -137,4 +143,19 @@ class DidDocuments:
             response.close()
         if isinstance(body, Overflow):
             return Unusable("did_doc_too_large")
-        return Fetched(body, Validators(fields.get("etag"), fields.get("last-modified")))
+        return Fetched(body, Validators(_plain(fields.get("etag")), _plain(fields.get("last-modified"))))
+
+
+_RESULTS: Final = {Fetched: "stored", Unchanged: "not-modified", NotThere: "absent"}
+
+
+def _plain(validator: str | None) -> str | None:
+    """A validator that can be kept and sent again; of any other character there is none in good use."""
+    return validator if validator is not None and validator.isascii() and validator.isprintable() else None
+
+
+def _beside(mirror: Target) -> tuple[Target, Target]:
+    """Where a mirror would keep the log: in the folder of its copy."""
+    folder = mirror.path.rpartition("/")[0]
+    log = replace(mirror, path=f"{folder}/did.jsonl", query=None)
+    return log, replace(log, path=f"{folder}/did-witness.json")

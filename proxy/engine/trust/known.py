@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from proxy.discovery.names import is_local
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
 from proxy.http.targets import Target, parse_authority
 from proxy.ports import Clock, TrustRecords
@@ -28,14 +29,34 @@ class _Turn:
     waiting: int = 0
 
 
+class Turns:
+    """One change at a time of what is known of an authority, whoever makes it: they outlast a configuration."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Turn] = {}
+
+    @asynccontextmanager
+    async def of(self, authority: str) -> AsyncIterator[None]:
+        """Wait for those before."""
+        turn = self._of.setdefault(authority, _Turn(asyncio.Lock()))
+        turn.waiting += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.waiting -= 1
+            if not turn.waiting:
+                del self._of[authority]
+
+
 class Known:
     """Knowledge by authority. Reading and changing raise TrustRecordsUnavailable and nothing else."""
 
-    def __init__(self, records: TrustRecords, settings: TrustSettings, clock: Clock) -> None:
+    def __init__(self, records: TrustRecords, turns: Turns, settings: TrustSettings, clock: Clock) -> None:
         self._records = records
         self._anchors = settings.anchors
         self._clock = clock
-        self._turns: dict[str, _Turn] = {}
+        self._turns = turns
 
     async def get(self, authority: str) -> Knowledge | None:
         """What is known of an authority; None before anything is."""
@@ -48,6 +69,10 @@ class Known:
         # The operator's word has changed since it was remembered.
         return await self.change(authority, lambda known: known)
 
+    async def authorities(self, limit: int) -> tuple[str, ...]:
+        """At most `limit` of those that something is known of."""
+        return await self._records.authorities(limit)
+
     async def change(
         self, authority: str, change: Callable[[Knowledge], Knowledge], *, off_loop: bool = False
     ) -> Knowledge:
@@ -55,7 +80,7 @@ class Known:
 
         `off_loop`: it may take long, as a large DID document does, and the event loop is spared it.
         """
-        async with self._turn(authority):
+        async with self._turns.of(authority):
             before = await self._records.get(authority)
             known = before or Knowledge(authority, default_did(authority))
             known = self._anchored(known)
@@ -63,18 +88,6 @@ class Known:
             if after != before:
                 await self._records.put(after)
             return after
-
-    @asynccontextmanager
-    async def _turn(self, authority: str) -> AsyncIterator[None]:
-        turn = self._turns.setdefault(authority, _Turn(asyncio.Lock()))
-        turn.waiting += 1
-        try:
-            async with turn.lock:
-                yield
-        finally:
-            turn.waiting -= 1
-            if not turn.waiting:
-                del self._turns[authority]
 
     def _anchored(self, known: Knowledge) -> Knowledge:
         """With what the operator says, or without what he says no longer."""
@@ -128,4 +141,5 @@ def is_of_authority(did: str, authority: str) -> bool:
 
 def authority_of(target: Target) -> str:
     """The authority that a target's documents are known by; "" where nothing is remembered of it."""
-    return target.authority if target.scheme == "https" and default_did(target.authority) else ""
+    is_public = target.scheme == "https" and not is_local(target.host)
+    return target.authority if is_public and default_did(target.authority) else ""

@@ -8,23 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from typing import Any, Final
 
+from proxy.engine.copies import Copies
 from proxy.engine.trust.documents import DidDocuments, Fetched, FetchEnd, NotThere, Unchanged, Unusable
 from proxy.engine.trust.known import Known, default_did, is_of_authority
 from proxy.engine.trust.settings import TrustSettings
 from proxy.ports import Clock, Observer, TrustRecordsUnavailable
 from proxy.single import SingleCalls
+from proxy.trust.did.document import DidDocument
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.keyring import PinEvent
 from proxy.trust.records.knowledge import Knowledge, with_pin
-from proxy.trust.records.pin import Pin, PinSource, Sighting, confirmed, gone, is_due, is_overdue, sighted
-from proxy.trust.records.webvh import log_sighted
+from proxy.trust.records.pin import (
+    LEAST_SECONDS_BETWEEN_FETCHES,
+    Pin,
+    PinSource,
+    Sighting,
+    confirmed,
+    gone,
+    is_due,
+    is_overdue,
+    sighted,
+)
+from proxy.trust.records.webvh import ReceivedLog, log_sighted
 
 _WEBVH: Final = "did:webvh:"
 # After a failure the domain is asked again on the next occasion, but not more often than this.
@@ -53,17 +66,27 @@ class Occasion(StrEnum):
 
 @dataclass(slots=True)
 class _Asked:
+    """When a domain was asked last, for how long it is left alone, and when last for the sake of an unknown key."""
+
     at: float
     pause: float
+    for_key_at: float = -math.inf
 
 
 class Pinning:
     """The pins of all domains."""
 
     def __init__(
-        self, documents: DidDocuments, known: Known, settings: TrustSettings, clock: Clock, observer: Observer
+        self,
+        documents: DidDocuments,
+        known: Known,
+        copies: Copies,
+        settings: TrustSettings,
+        clock: Clock,
+        observer: Observer,
     ) -> None:
         self._documents = documents
+        self._copies = copies
         self._known = known
         self._settings = settings
         self._clock = clock
@@ -102,6 +125,30 @@ class Pinning:
         """Ask the domain now, however lately it was asked; what is known then. Raises TrustRecordsUnavailable."""
         return await self._calls.call(authority, lambda: self._renew(authority))
 
+    def is_renewing(self, authority: str) -> bool:
+        """Whether the domain is being asked now."""
+        return authority in self._calls
+
+    def when_renewed(self, authority: str, then: Callable[[], None]) -> None:
+        """Do `then` when the answer that is waited for has come."""
+
+        async def wait() -> None:
+            await self.renew(authority)
+            then()
+
+        self._behind(wait())
+
+    def begin(self) -> None:
+        """Take up what was tended before this process, or this configuration."""
+        self._behind(self._take_up())
+
+    async def _take_up(self) -> None:
+        for authority in await self._known.authorities(_MOST_TENDED):
+            with suppress(TrustRecordsUnavailable):
+                known = await self._known.get(authority)
+                if known is not None and known.pin is not None:
+                    self._asked.setdefault(authority, _Asked(known.pin.last_confirmed_at, _RETRY_SECONDS))
+
     def tend(self) -> None:
         """Renew some pins that have had no occasion for a day; called every few seconds."""
         now = self._clock()
@@ -123,7 +170,12 @@ class Pinning:
             return False
         if pin is not None and pin.source is PinSource.CONFIG:
             return False
-        return occasion is Occasion.UNKNOWN_KEY or is_due(pin, now)
+        if occasion is Occasion.MANIFEST or asked is None:
+            return is_due(pin, now)
+        is_allowed = not 0.0 <= now - asked.for_key_at < LEAST_SECONDS_BETWEEN_FETCHES
+        if is_allowed:
+            asked.for_key_at = now
+        return is_allowed
 
     def _behind(self, work: Coroutine[Any, Any, object]) -> None:
         async def quietly() -> None:
@@ -139,19 +191,24 @@ class Pinning:
     async def _renew(self, authority: str) -> Knowledge | None:
         """Ask the domain for its document, as the DID that DNS names if it is another, else as the known one."""
         known = await self._known.get(authority)
-        did = (known.did if known is not None else "") or default_did(authority)
-        named = None if known is None or authority in self._settings.anchors else known.dns_did
-        if named is not None and named != did and is_of_authority(named, authority):
-            adopted = await self._ask(authority, known, named)
-            if isinstance(adopted, Fetched):
-                return await self._known.get(authority)
-        end = await self._ask(authority, known, did)
-        pause = {NotThere: _RETRY_ABSENT_SECONDS, Unusable: _RETRY_SECONDS}.get(type(end), _RETRY_SECONDS)
-        self._asked[authority] = _Asked(self._clock(), pause)
-        self._asked.move_to_end(authority)
+        end = await self._ask_as_named(authority, known)
+        if not isinstance(end, Fetched):
+            did = (known.did if known is not None else "") or default_did(authority)
+            end = await self._ask(authority, known, did)
+        pause = _RETRY_ABSENT_SECONDS if isinstance(end, NotThere) else _RETRY_SECONDS
+        before = self._asked.pop(authority, None)
+        for_key_at = -math.inf if before is None else before.for_key_at
+        self._asked[authority] = _Asked(self._clock(), pause, for_key_at)
         if len(self._asked) > _MOST_TENDED:
             self._asked.popitem(last=False)
         return await self._known.get(authority)
+
+    async def _ask_as_named(self, authority: str, known: Knowledge | None) -> FetchEnd | None:
+        """The answer as the DID that DNS names; None where it names none, or the one that is known."""
+        named = None if known is None or authority in self._settings.anchors else known.dns_did
+        if known is None or named is None or named == known.did or not is_of_authority(named, authority):
+            return None
+        return await self._ask(authority, known, named)
 
     async def _ask(self, authority: str, known: Knowledge | None, did: str) -> FetchEnd:
         pin = None if known is None or known.pin is None or known.pin.did != did else known.pin
@@ -164,13 +221,21 @@ class Pinning:
             return end
         try:
             is_large = isinstance(end, Fetched) and len(end.body) > _OFF_THE_LOOP
-            await self._known.change(
+            after = await self._known.change(
                 authority, lambda now_known: self._changed(now_known, did, end), off_loop=is_large
             )
         except Untrusted as error:
             self._tell(authority, did, error.reason.value)
             return Unusable(error.reason.value)
+        if pin is not None and after.pin is not None and not pin.keys <= after.pin.keys:
+            # A key that is gone is dead at once, also for the copies that it verified.
+            self._copies.drop_all_of(f"https://{authority}")
+        self._alarm(authority, after.pin)
         return end
+
+    def _alarm(self, authority: str, pin: Pin | None) -> None:
+        if pin is not None and isinstance(pin.parsed, DidDocument) and pin.parsed.exposed:
+            _log.error("the DID document publishes private keys", extra={"host": authority, "did": pin.did})
 
     def _changed(self, known: Knowledge, did: str, end: Fetched | Unchanged | NotThere) -> Knowledge:
         now, pin = self._clock(), known.pin
@@ -192,53 +257,15 @@ class Pinning:
     def _sighted(self, known: Knowledge, did: str, end: Fetched, now: float) -> Sighting:
         pin, probation = known.pin, self._settings.probation
         if did.startswith(_WEBVH):
-            return log_sighted(
-                pin,
-                did,
-                end.body,
-                end.witnesses,
-                now,
-                from_domain=True,
-                is_configured=known.authority in self._settings.anchors,
-                validators=end.validators,
-                probation_seconds=probation,
-            )
+            received = ReceivedLog(did, end.body, end.witnesses, now, True, end.validators)
+            is_configured = known.authority in self._settings.anchors
+            return log_sighted(pin, received, is_configured=is_configured, probation_seconds=probation)
         return sighted(pin, did, end.body, now, end.validators, probation)
 
-    async def continue_log(self, authority: str) -> bool:
-        """Look for a longer log of a pinned did:webvh at its watchers; whether there was one (TRUST.md §3.2)."""
-        known = await self._known.get(authority)
-        pin = None if known is None else known.pin
-        if known is None or pin is None or pin.log is None:
-            return False
-        for found in await self._documents.from_watchers(pin.did, pin.log.verified.watchers):
-            try:
-                after = await self._known.change(authority, partial(self._continued, found), off_loop=True)
-            except Untrusted as error:
-                self._tell(authority, pin.did, error.reason.value)
-                continue
-            if after.pin != pin:
-                return True
-        return False
-
-    def _continued(self, found: Fetched, known: Knowledge) -> Knowledge:
-        now, pin = self._clock(), known.pin
-        if pin is None:
-            return known
-        sighting = log_sighted(
-            pin,
-            pin.did,
-            found.body,
-            found.witnesses,
-            now,
-            from_domain=False,
-            probation_seconds=self._settings.probation,
-        )
-        self._tell(known.authority, pin.did, sighting.event.value)
-        return with_pin(known, sighting.pin, now)
-
     def _tell(self, authority: str, did: str, result: str) -> None:
-        self._observer.verified("webvh" if did.startswith(_WEBVH) else "did", result)
+        # Statuses are of the origin's choosing, and too many for names.
+        counted = "error-status" if result.startswith("status-") else result
+        self._observer.verified("webvh" if did.startswith(_WEBVH) else "did", counted)
         alarming = result not in _QUIET
         _log.log(
             logging.WARNING if alarming else logging.INFO,

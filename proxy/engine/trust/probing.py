@@ -9,9 +9,7 @@ from typing import Final
 from proxy.engine.collapse import flight_key
 from proxy.engine.refresh import Refresher
 from proxy.engine.state import EngineState
-from proxy.http.fields import NO_FIELDS
 from proxy.http.messages import Request
-from proxy.http.targets import Target
 from proxy.ports import Clock
 
 # Doubled up to the longest, which is about how late it is noticed that an origin is back.
@@ -19,11 +17,13 @@ _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 8.0
 # A copy that nobody has asked for in this time is let go, and its origin left alone.
 _IDLE_SECONDS: Final = 600.0
-# A copy is renewed when this little of its freshness is left: more than a pause, or it could end before.
+# A copy is renewed when this little of its freshness is left: more than a pause, or it could end before. One that
+# is fresh for less is renewed no more often than this, and else by who asks for it.
 _RENEWED_BEFORE: Final = 60.0
-_MOST: Final = 256
+_MOST: Final = 1_024
+_MOST_OF_ONE: Final = 8
 
-Renew = Callable[[Target], Awaitable[None]]
+Renew = Callable[[Request], Awaitable[None]]
 
 
 class Probing:
@@ -36,13 +36,21 @@ class Probing:
         self._clock = clock
         self._watches: dict[str, asyncio.Task[None]] = {}
 
-    def start(self, target: Target, renew: Renew) -> None:
-        """Watch the origin of `target` until it answers; `renew` brings a newer copy."""
+    def start(self, request: Request, renew: Renew) -> None:
+        """Watch the origin by asking `request` until it answers; `renew` brings a newer copy."""
+        target = request.target
         if target.uri in self._watches or len(self._watches) >= _MOST:
             return
-        task = asyncio.get_running_loop().create_task(self._watch(target, renew))
+        if sum(uri.startswith(f"{target.origin}/") for uri in self._watches) >= _MOST_OF_ONE:
+            return
+        task = asyncio.get_running_loop().create_task(self._watch(request, renew))
         self._watches[target.uri] = task
-        task.add_done_callback(lambda _: self._watches.pop(target.uri, None))
+        task.add_done_callback(lambda _: self._ended(target.uri))
+
+    def _ended(self, uri: str) -> None:
+        """Without a watch nobody would notice that the origin is back."""
+        self._watches.pop(uri, None)
+        self._copies.drop(uri)
 
     def is_watching(self, uri: str) -> bool:
         """Whether the origin of `uri` is being asked until it answers."""
@@ -55,21 +63,21 @@ class Probing:
             watch.cancel()
         await asyncio.gather(*watches, return_exceptions=True)
 
-    async def _watch(self, target: Target, renew: Renew) -> None:
-        pause = _FIRST_PAUSE
-        while target.uri in self._copies:
+    async def _watch(self, request: Request, renew: Renew) -> None:
+        uri, pause, renewed_at = request.target.uri, _FIRST_PAUSE, self._clock()
+        while uri in self._copies:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
             now = self._clock()
-            if now - self._copies.asked_at(target.uri) > _IDLE_SECONDS:
-                self._copies.drop(target.uri)
+            if now - self._copies.asked_at(uri) > _IDLE_SECONDS:
                 return
-            await self._ask(target)
-            if target.uri in self._copies and self._copies.fresh_until(target.uri) - now < _RENEWED_BEFORE:
-                await renew(target)
+            await self._ask(request)
+            is_ending = self._copies.fresh_until(uri) - now < _RENEWED_BEFORE
+            if uri in self._copies and is_ending and now - renewed_at >= _RENEWED_BEFORE:
+                renewed_at = now
+                await renew(request)
 
-    async def _ask(self, target: Target) -> None:
-        request = Request("GET", target, NO_FIELDS)
-        variants = await self._store.find(target.uri, NO_FIELDS)
+    async def _ask(self, request: Request) -> None:
+        variants = await self._store.find(request.target.uri, request.fields)
         stored = variants[-1] if variants else None
         self._refresher.start(request, stored, flight_key(request, variants), is_probe=True)

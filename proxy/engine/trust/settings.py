@@ -21,7 +21,8 @@ class ConfiguredAnchor:
 class TrustSettings:
     """Durations in seconds. `anchors` by authority: "example.com" or "example.com:8443".
 
-    `patience` is how long the first answer for a domain waits for its DID document.
+    `patience` is how long the first answer for a domain waits for its DID document. `is_strict`: a pin between soft
+    and hard age vouches for no copy (TRUST.md §6.5).
     """
 
     rules: TrustRules = field(default_factory=TrustRules)
@@ -29,3 +30,4 @@ class TrustSettings:
     anchors: Mapping[str, ConfiguredAnchor] = field(default_factory=dict)
     patience: float = 2.0
     mirror_max_age: float = 300.0
+    is_strict: bool = False

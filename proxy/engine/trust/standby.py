@@ -7,24 +7,27 @@ renewed before it ends.
 
 from __future__ import annotations
 
-import json
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from proxy.caching.freshness import Exchange, Lifetime, LifetimeSource
+from proxy.caching.freshness import Exchange
 from proxy.caching.stored import StoredResponse
-from proxy.caching.storing import mint_etag
+from proxy.discovery.access.mirrors import HttpsMirror
+from proxy.engine.copies import Search, copy_of
 from proxy.engine.failover.recovery import Exhausted, Recovered, Recovery
-from proxy.engine.outage import NoCopy
+from proxy.engine.outage import Found, NoCopy, OriginAnswered
 from proxy.engine.state import EngineState
+from proxy.engine.trust.continuing import Continuing
 from proxy.engine.trust.known import Known, authority_of
-from proxy.engine.trust.pinning import Pinning
+from proxy.engine.trust.pinning import Occasion, Pinning
 from proxy.engine.trust.probing import Probing
 from proxy.engine.trust.verifying import Verifier
+from proxy.engine.trust.voucher import reason_of
 from proxy.failover.attempts import Attempt, AttemptOutcome, shown_url
-from proxy.http.dates import format_http_date
-from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import Target
 from proxy.ports import TrustRecordsUnavailable
@@ -32,18 +35,36 @@ from proxy.single import SingleCalls
 from proxy.trust.reasons import Reason
 from proxy.trust.records.knowledge import (
     Knowledge,
-    KnownManifest,
     ipns_seen,
     manifest_accepted_from_mirror,
+    manifest_contradicted,
 )
-from proxy.trust.rollback import version_of
-from proxy.trust.signatures.ijson import parse_ijson
+from proxy.trust.records.publication import ManifestEvent
+from proxy.trust.rollback import Equivocal, Version
 from proxy.trust.verdict import CopySource, Rejected, UnverifiedCopy, Verdict
 
-_MIRRORS: Final = "x-independent-mirrors"
-_UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION, Reason.TRUST_ANCHOR_EXPIRED})
+_NOT_GOOD: Final = frozenset({ManifestEvent.SUPERSEDED, ManifestEvent.EQUIVOCATION})
+_UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION})
+# Where nobody has a copy, the same places are not asked again for this long; doubled each time.
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 15.0
+_MOST_MISSING: Final = 1_000
 
 _log = logging.getLogger("proxy.trust")
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """That nobody had a copy, in which purge generation, and until when that is taken for granted."""
+
+    found: NoCopy
+    generation: int
+    until: float
+    pause: float
+
+    def counts(self, generation: int, now: float) -> bool:
+        """Whether it is taken for granted now; not after a purge, nor by a clock that was set back."""
+        return self.generation == generation and 0 <= self.until - now <= self.pause
 
 
 class Standby:
@@ -54,6 +75,7 @@ class Standby:
         state: EngineState,
         known: Known,
         pinning: Pinning,
+        continuing: Continuing,
         verifier: Verifier,
         recovery: Recovery,
         probing: Probing,
@@ -64,20 +86,42 @@ class Standby:
         self._clock = state.clock
         self._known = known
         self._pinning = pinning
+        self._continuing = continuing
         self._verifier = verifier
         self._recovery = recovery
         self._probing = probing
         self._mirror_max_age = mirror_max_age
-        self._calls: SingleCalls[str, StoredResponse | NoCopy | None] = SingleCalls()
+        # A search that began before a purge is no answer to who asks after it.
+        self._calls: SingleCalls[tuple[str, int], Found] = SingleCalls()
+        self._missing: OrderedDict[str, _Missing] = OrderedDict()
+        self._prepared: set[asyncio.Task[None]] = set()
 
-    async def find(self, request: Request) -> StoredResponse | NoCopy | None:
-        """A verified copy, from now on held for others; None where no place is known that keeps one."""
-        target = request.target
-        found = await self._calls.call(target.uri, lambda: self._find(target))
+    async def find(self, request: Request) -> Found:
+        """A verified copy, from now on held for others; or why there is none."""
+        uri, generation = request.target.uri, self._generations.latest
+        missing = self._missing.get(uri)
+        if missing is not None and missing.counts(generation, self._clock()):
+            return missing.found
+        found = await self._calls.call((uri, generation), lambda: self._search(request))
         if isinstance(found, StoredResponse):
-            self._copies.put(found)
-            self._probing.start(target, self._renew)
+            self._missing.pop(uri, None)
+            self._probing.start(request, self._renew)
+        elif isinstance(found, NoCopy):
+            self._remember_missing(uri, found, generation)
         return found
+
+    def prepare(self, request: Request) -> None:
+        """Look for a copy behind the scenes: what stands in now will not for long."""
+        uri = request.target.uri
+        if uri in self._copies or (uri, self._generations.latest) in self._calls:
+            return
+
+        async def look() -> None:
+            await self.find(request)
+
+        task = asyncio.get_running_loop().create_task(look())
+        self._prepared.add(task)
+        task.add_done_callback(self._prepared.discard)
 
     def is_watching(self, uri: str) -> bool:
         """Whether the origin of `uri` is known to be down, and asked again and again until it answers."""
@@ -85,118 +129,135 @@ class Standby:
 
     async def close(self) -> None:
         """Give up what is under way."""
+        for task in self._prepared:
+            task.cancel()
+        await asyncio.gather(*self._prepared, return_exceptions=True)
         await self._probing.close()
         await self._calls.close()
 
-    async def _renew(self, target: Target) -> None:
-        found = await self._calls.call(target.uri, lambda: self._find(target))
-        # The origin may have answered meanwhile.
-        if isinstance(found, StoredResponse) and target.uri in self._copies:
-            self._copies.put(found)
+    def _remember_missing(self, uri: str, found: NoCopy, generation: int) -> None:
+        before = self._missing.pop(uri, None)
+        pause = _FIRST_PAUSE if before is None else min(before.pause * 2, _LONGEST_PAUSE)
+        self._missing[uri] = _Missing(found, generation, self._clock() + pause, pause)
+        if len(self._missing) > _MOST_MISSING:
+            self._missing.popitem(last=False)
 
-    async def _find(self, target: Target) -> StoredResponse | NoCopy | None:
+    async def _renew(self, request: Request) -> None:
+        key = (request.target.uri, self._generations.latest)
+        await self._calls.call(key, lambda: self._search(request))
+
+    async def _search(self, request: Request) -> Found:
+        """One search, whose find is held unless the origin has answered meanwhile."""
+        target = request.target
         authority = authority_of(target)
         if not authority:
             return None
-        try:
-            known = await self._known.get(authority)
-            manifest = None if known is None else known.manifests.get(target.uri)
-            if known is None or manifest is None:
-                return None
-            return await self._recover(target, known, manifest)
-        except TrustRecordsUnavailable as error:
-            _log.error("no copy can be verified", extra={"host": authority, "reason": str(error)})
-            attempt = Attempt(
-                CopySource.MIRROR, shown_url(target.uri), AttemptOutcome.REFUSED, Reason.TRUST_RECORD_DAMAGED.value
-            )
-            return NoCopy((attempt.told(),))
+        with self._copies.search(target.uri) as search:
+            try:
+                found = await self._find(target, authority, search)
+            except TrustRecordsUnavailable as error:
+                _log.error("no copy can be verified", extra={"host": authority, "reason": str(error)})
+                return _unverifiable(target, error)
+            if search.is_overtaken:
+                return OriginAnswered()
+            if isinstance(found, StoredResponse):
+                self._copies.put(found)
+            return found
 
-    async def _recover(
-        self, target: Target, known: Knowledge, manifest: KnownManifest
-    ) -> StoredResponse | NoCopy | None:
+    async def _find(self, target: Target, authority: str, search: Search) -> Found:
+        known = await self._known.get(authority)
+        manifest = None if known is None else known.manifests.get(target.uri)
+        if known is None or manifest is None:
+            return None
         generation, started = self._generations.latest, self._clock()
-        plan = self._recovery.plan(_listed(manifest), target)
+        plan = self._recovery.plan(manifest.mirrors, target)
         if not plan.candidates and not plan.skipped:
             return None
+        mirrors = [mirror.target for mirror in plan.candidates if isinstance(mirror, HttpsMirror)]
 
         async def judge(copy: UnverifiedCopy) -> Verdict:
-            return await self._judge(copy, known.authority, target.uri)
+            return await self._judge(copy, authority, target.uri, mirrors)
 
         end = await self._recovery.recover(plan, judge, known.ipns)
-        _tell(known.authority, end)
+        _tell(authority, end)
+        await self._note_names(authority, end)
         if isinstance(end, Exhausted):
-            return NoCopy(tuple(attempt.told() for attempt in end.attempts))
-        after = await self._remember(known.authority, target.uri, end)
-        return self._stored(target, end, after, Exchange(started, self._clock()), generation)
+            return NoCopy(tuple(attempt.told() for attempt in end.attempts if not attempt.is_of_gateway))
+        after = await self._remember(authority, target.uri, end, search)
+        if after is None:
+            return OriginAnswered()
+        verified, longest = end.verified, self._mirror_max_age
+        seconds = longest if end.max_age is None else min(longest, max(0.0, end.max_age))
+        vouching = self._verifier.vouching(verified.signed, verified.copy.source, after, is_stale=verified.is_stale)
+        exchange = Exchange(started, self._clock())
+        return copy_of(target.uri, verified.copy.body, vouching, seconds, exchange, generation)
 
-    async def _judge(self, copy: UnverifiedCopy, authority: str, uri: str) -> Verdict:
+    async def _judge(self, copy: UnverifiedCopy, authority: str, uri: str, mirrors: Sequence[Target]) -> Verdict:
         verdict = await self._verify(copy, authority, uri)
-        # Keys may have rotated while the domain is away: a did:webvh log from its watchers can say so.
+        # Keys may have rotated while the domain is away: a did:webvh log from elsewhere can say so.
         may_rotate = isinstance(verdict, Rejected) and verdict.reason in _UNKNOWN_KEY
-        if may_rotate and await self._pinning.continue_log(authority):
+        if may_rotate and await self._continuing.look(authority, mirrors):
             return await self._verify(copy, authority, uri)
         return verdict
 
     async def _verify(self, copy: UnverifiedCopy, authority: str, uri: str) -> Verdict:
         known = await self._known.get(authority)
+        if known is not None and known.pin is None:
+            # The domain may be up but for this document.
+            known = await self._pinning.knowledge(authority, Occasion.MANIFEST, wait=True)
         manifest = None if known is None else known.manifests.get(uri)
-        baseline = None if manifest is None else manifest.version
-        return await self._verifier.manifest(copy, authority, known, baseline)
+        baseline = None if manifest is None else manifest.baseline
+        verdict = await self._verifier.manifest(copy, authority, known, baseline)
+        if isinstance(verdict, Equivocal):
+            await self._note_contradiction(authority, uri, verdict.version)
+        return verdict
 
-    async def _remember(self, authority: str, uri: str, end: Recovered) -> Knowledge:
-        """The highest version seen, durably, before anybody is told of it."""
-        body, signed = end.verified.copy.body, end.verified.signed
-        now = self._clock()
-        version = version_of(parse_ijson(body), now if signed.signed_at is None else signed.signed_at)
+    async def _note_contradiction(self, authority: str, uri: str, version: Version) -> None:
+        """Two mirrors have different manifests of one version, both signed: neither is served any more."""
+        events: list[ManifestEvent] = []
+
+        def contradicted(known: Knowledge) -> Knowledge:
+            change = manifest_contradicted(known, uri, version)
+            events.append(change.event)
+            return change.knowledge
+
+        await self._known.change(authority, contradicted)
+        if ManifestEvent.EQUIVOCATION in events:
+            self._copies.drop(uri)
+            _log.error("two manifests of one version are signed", extra={"host": authority})
+
+    async def _note_names(self, authority: str, end: Recovered | Exhausted) -> None:
+        """The highest sequence of each name that was resolved, whatever became of its content."""
+        if not end.names:
+            return
+
+        def noted(known: Knowledge) -> Knowledge:
+            for seen in end.names:
+                known = ipns_seen(known, seen.name.text, seen.sequence).knowledge
+            return known
+
+        await self._known.change(authority, noted)
+
+    async def _remember(self, authority: str, uri: str, end: Recovered, search: Search) -> Knowledge | None:
+        """The version seen, durably, before anybody is told of it; None where the origin has overtaken it."""
+        body, signed, now = end.verified.copy.body, end.verified.signed, self._clock()
+        version = await self._verifier.version(body, signed.signed_at or now)
+        events: list[ManifestEvent] = []
 
         def accept(known: Knowledge) -> Knowledge:
-            if end.name is not None:
-                known = ipns_seen(known, end.name.name.text, end.name.sequence).knowledge
-            return manifest_accepted_from_mirror(known, uri, body, version, now).knowledge
+            if search.is_overtaken or uri not in known.manifests:
+                return known
+            change = manifest_accepted_from_mirror(known, uri, body, version, now)
+            events.append(change.event)
+            return change.knowledge
 
-        return await self._known.change(authority, accept)
-
-    def _stored(
-        self, target: Target, end: Recovered, known: Knowledge, exchange: Exchange, generation: int
-    ) -> StoredResponse:
-        verified, now = end.verified, exchange.response_time
-        seconds = self._mirror_max_age if end.max_age is None else min(self._mirror_max_age, max(0.0, end.max_age))
-        lines = (
-            ("Content-Type", "application/json"),
-            ("Cache-Control", f"max-age={int(seconds)}"),
-            ("Date", format_http_date(now)),
-        )
-        body = verified.copy.body
-        return StoredResponse(
-            uri=target.uri,
-            status=200,
-            reason="OK",
-            fields=Fields(lines),
-            body=body,
-            vary=(),
-            selecting=(),
-            exchange=exchange,
-            born=now,
-            lifetime=Lifetime(seconds, LifetimeSource.MAX_AGE),
-            stale_while_revalidate=0.0,
-            stale_if_error=0.0,
-            forbids_stale=True,
-            must_validate=False,
-            document_class="manifest",
-            tags=(),
-            generation=generation,
-            downstream_etag=mint_etag(body),
-            keep_until=now + seconds,
-            vouching=self._verifier.vouching(
-                verified.signed, verified.copy.source, known, is_stale=verified.is_stale
-            ),
-        )
+        after = await self._known.change(authority, accept)
+        return after if events and events[0] not in _NOT_GOOD else None
 
 
-def _listed(manifest: KnownManifest) -> object:
-    """The mirrors that a manifest lists. It was read before it was remembered."""
-    members: Mapping[str, object] = json.loads(manifest.body)
-    return members.get(_MIRRORS)
+def _unverifiable(target: Target, error: TrustRecordsUnavailable) -> NoCopy:
+    reason = reason_of(error).value
+    return NoCopy((Attempt(CopySource.MIRROR, shown_url(target.uri), AttemptOutcome.REFUSED, reason).told(),))
 
 
 def _tell(authority: str, end: Recovered | Exhausted) -> None:

@@ -18,7 +18,8 @@ from proxy.trust.manifests import Anchor, verify_manifest
 from proxy.trust.reasons import Reason
 from proxy.trust.records.knowledge import Knowledge, is_clock_doubtful
 from proxy.trust.records.pin import anchor_of
-from proxy.trust.rollback import Version
+from proxy.trust.rollback import Baseline, Version, version_of
+from proxy.trust.signatures.ijson import parse_ijson
 from proxy.trust.verdict import CopySource, Rejected, Signed, UnverifiedCopy, Verdict, VerifiedCopy
 
 # From this size on canonicalising takes milliseconds, which the event loop is spared (TRUST.md §4.2).
@@ -37,7 +38,7 @@ class Verifier:
         self._observer = observer
 
     async def manifest(
-        self, copy: UnverifiedCopy, authority: str, known: Knowledge | None, baseline: Version | None
+        self, copy: UnverifiedCopy, authority: str, known: Knowledge | None, baseline: Baseline | None
     ) -> Verdict:
         """A manifest of `authority`. From its own origin: with keys on probation, and without a baseline."""
         now, rules = self._clock(), self._settings.rules
@@ -47,11 +48,19 @@ class Verifier:
             return verify_manifest(copy, did, authority, anchor, baseline, rules, now)
 
         verdict = await _run(verify, len(copy.body))
-        if isinstance(verdict, VerifiedCopy) and known is not None and is_clock_doubtful(known, now, rules.skew):
-            # The age of the pin cannot be told by a clock that has gone back.
-            verdict = replace(verdict, is_stale=True)
+        if isinstance(verdict, VerifiedCopy) and copy.source is not CopySource.ORIGIN:
+            verdict = self._by_age(verdict, known, now)
         signed = verdict.signed if isinstance(verdict, VerifiedCopy) else verdict
         self._tell("manifest", authority, copy, signed)
+        return verdict
+
+    def _by_age(self, verdict: VerifiedCopy, known: Knowledge | None, now: float) -> Verdict:
+        """A copy from elsewhere by the age of the pin, which a clock that has gone back cannot tell."""
+        if known is not None and is_clock_doubtful(known, now, self._settings.rules.skew):
+            _log.warning("the clock has gone back: the age of pins is not known", extra={"host": known.authority})
+            verdict = replace(verdict, is_stale=True)
+        if verdict.is_stale and self._settings.is_strict:
+            return Rejected(Reason.TRUST_ANCHOR_EXPIRED, "The pin is past its soft age, and trust is strict.")
         return verdict
 
     async def card(self, copy: UnverifiedCopy, authority: str, known: Knowledge | None) -> Signed | Rejected:
@@ -69,6 +78,14 @@ class Verifier:
         signed = await _run(lambda: verify_catalog(copy.body, did, anchor, rules, now), len(copy.body))
         self._tell("ai-catalog", authority, copy, signed)
         return signed
+
+    def unsigned(self, kind: str, copy: UnverifiedCopy, authority: str) -> None:
+        """Tell of a document without any signature."""
+        self._tell(kind, authority, copy, Rejected(Reason.UNSIGNED, "There is no signature."))
+
+    async def version(self, body: bytes, created: float) -> Version:
+        """The version that a manifest is. Raises Untrusted where it has no canonical form."""
+        return await _run(lambda: version_of(parse_ijson(body), created), len(body))
 
     def vouching(self, signed: Signed, source: CopySource, known: Knowledge | None, *, is_stale: bool) -> Vouching:
         """What a good proof comes to, and until when: to the end of the proof, of its key and of the pin."""
@@ -105,9 +122,11 @@ class Verifier:
             self._observer.verified(kind, "verified")
             told |= {"did": signed.did, "verification_method": signed.verification_method, "proof": signed.kind}
             _log.info("verified", extra=told)
-        elif signed.reason is not Reason.UNSIGNED or copy.source is not CopySource.ORIGIN:
-            self._observer.verified(kind, signed.reason.value)
-            _log.warning("not verified", extra=told | {"reason": signed.reason.value})
+            return
+        self._observer.verified(kind, signed.reason.value)
+        is_normal = signed.reason is Reason.UNSIGNED and copy.source is CopySource.ORIGIN
+        level = logging.INFO if is_normal else logging.WARNING
+        _log.log(level, "not verified", extra=told | {"reason": signed.reason.value})
 
 
 async def _run(verify: Callable[[], T], octets: int) -> T:

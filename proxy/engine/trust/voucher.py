@@ -7,32 +7,32 @@ for mirrors (TRUST.md §6.3, CONTRACT §14.2). What an origin publishes is remem
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Final
 
+from proxy.caching.generations import uri_scope
 from proxy.caching.vouching import TrustState, Vouching
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.trust.known import Known, authority_of, default_did
 from proxy.engine.trust.pinning import Occasion, Pinning
 from proxy.engine.trust.verifying import Verifier
-from proxy.engine.vouching import Document
+from proxy.engine.vouching import Document, Keeping
 from proxy.http.codings import CodingFault, decode_body
 from proxy.http.targets import Target
-from proxy.ports import Clock, TrustRecordsUnavailable
+from proxy.ports import Clock, Generations, StoreUnavailable, TrustRecordsDamaged, TrustRecordsUnavailable
 from proxy.trust.reasons import UNVERIFIABLE, Reason, Untrusted
 from proxy.trust.records.knowledge import (
     DnsDidEvent,
     Knowledge,
-    ManifestEvent,
     dns_did_seen,
+    is_published,
     manifest_accepted_from_origin,
     manifest_withdrawn,
 )
-from proxy.trust.rollback import version_of
-from proxy.trust.signatures.ijson import parse_ijson
+from proxy.trust.records.publication import ManifestEvent
 from proxy.trust.verdict import CopySource, Rejected, Signed, UnverifiedCopy, VerifiedCopy
 
 _OF_DOCUMENTS: Final = frozenset({200, 203})
-_WITHDRAWN: Final = frozenset({404, 410})
 # More than any class of these lets pass.
 _MOST_DECODED: Final = 8 * 2**20
 # Members that a signed document of each class carries at its top.
@@ -41,6 +41,7 @@ _SIGNATURES: Final = {
     DocumentClass.AGENT_CARD: (b'"signatures"',),
     DocumentClass.AI_CATALOG: (b'"signature"',),
 }
+_NO_KEYS_YET: Final = frozenset({Reason.TRUST_ANCHOR_MISSING})
 _UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION})
 
 _log = logging.getLogger("proxy.trust")
@@ -49,37 +50,53 @@ _log = logging.getLogger("proxy.trust")
 class SignatureVoucher:
     """Implements engine.vouching.Voucher and engine.vouching.DomainTrust."""
 
-    def __init__(self, known: Known, pinning: Pinning, verifier: Verifier, clock: Clock) -> None:
+    def __init__(
+        self, known: Known, pinning: Pinning, verifier: Verifier, generations: Generations, clock: Clock
+    ) -> None:
         self._known = known
         self._pinning = pinning
         self._verifier = verifier
+        self._generations = generations
         self._clock = clock
 
-    async def vouch(self, document: Document, *, may_keep: bool) -> Vouching | None:
+    async def vouch(self, document: Document, keeping: Keeping) -> Vouching | None:
         """What vouches for `document`; None where nothing but the way it came can. Never raises."""
         authority = authority_of(document.target)
         document_class = DocumentClass(document.document_class)
-        if not authority or document_class not in _SIGNATURES:
+        if not authority or document_class not in _SIGNATURES or document.status not in _OF_DOCUMENTS:
             return None
+        body = decode_body(document.fields.get("content-encoding"), document.body, _MOST_DECODED)
+        if isinstance(body, CodingFault):
+            return None
+        # A query makes another resource, of which there may be any number: only the plain one is remembered.
+        keeping = Keeping.NOT_FOR_OTHERS if document.target.query is not None else keeping
         try:
-            if document.status in _WITHDRAWN and document_class is DocumentClass.MANIFEST:
-                await self._withdraw(authority, document.target.uri)
-            if document.status not in _OF_DOCUMENTS:
-                return None
-            body = decode_body(document.fields.get("content-encoding"), document.body, _MOST_DECODED)
-            if isinstance(body, CodingFault):
-                return None
-            return await self._judged(authority, document_class, document.target.uri, body, may_keep=may_keep)
+            return await self._judged(authority, document_class, document.target.uri, body, keeping)
         except TrustRecordsUnavailable as error:
-            _log.warning("nothing is known of a domain", extra={"host": authority, "reason": str(error)})
-            return self._of_tls(Reason.TRUST_RECORD_DAMAGED, "unverifiable")
+            return self._unknown(authority, error)
+
+    async def withdrawn(self, target: Target) -> None:
+        """The origin says that there is no manifest: no mirror may say otherwise. Never raises."""
+        authority = authority_of(target)
+        try:
+            known = await self._known.get(authority) if authority else None
+            if known is not None and target.uri in known.manifests:
+                now = self._clock()
+                await self._known.change(authority, lambda known: manifest_withdrawn(known, target.uri, now))
+                _log.info("manifest withdrawn by its origin", extra={"host": authority})
+        except TrustRecordsUnavailable as error:
+            self._unknown(authority, error)
+
+    def _unknown(self, authority: str, error: TrustRecordsUnavailable) -> Vouching:
+        _log.warning("nothing is known of a domain", extra={"host": authority, "reason": str(error)})
+        return self._of_tls(reason_of(error), "unverifiable")
 
     async def vouch_for(self, domain: str, target: Target, body: bytes) -> Vouching | None:
         """What a signature of `domain` makes of a manifest that lies elsewhere, None where there is none."""
         try:
-            return await self._judged(domain, DocumentClass.MANIFEST, target.uri, body, may_keep=False)
-        except TrustRecordsUnavailable:
-            return self._of_tls(Reason.TRUST_RECORD_DAMAGED, "unverifiable")
+            return await self._judged(domain, DocumentClass.MANIFEST, target.uri, body, Keeping.NOT_FOR_OTHERS)
+        except TrustRecordsUnavailable as error:
+            return self._unknown(domain, error)
 
     async def dns_did_seen(self, domain: str, did: str | None) -> bool:
         """Note the DID that DNS names for `domain`; whether it is another than the pinned one."""
@@ -97,24 +114,49 @@ class SignatureVoucher:
         return is_conflict
 
     async def _judged(
-        self, authority: str, document_class: DocumentClass, uri: str, body: bytes, *, may_keep: bool
+        self, authority: str, document_class: DocumentClass, uri: str, body: bytes, keeping: Keeping
     ) -> Vouching | None:
-        is_manifest = document_class is DocumentClass.MANIFEST
+        copy = UnverifiedCopy(body, CopySource.ORIGIN, uri)
         signed, is_stale = None, False
         if any(member in body for member in _SIGNATURES[document_class]):
-            copy = UnverifiedCopy(body, CopySource.ORIGIN, uri)
             signed, is_stale = await self._verified(authority, document_class, copy)
-        elif is_manifest:
-            # It may be signed one day, and then the keys have to be those of today.
-            await self._pinning.knowledge(authority, Occasion.MANIFEST, wait=False)
-        if is_manifest and may_keep and not isinstance(signed, Rejected):
-            await self._keep(authority, uri, body, signed)
+        else:
+            self._verifier.unsigned(document_class.value, copy, authority)
+        if document_class is DocumentClass.MANIFEST:
+            await self._learn(authority, uri, body, signed, keeping)
         if isinstance(signed, Rejected):
             return self._of_tls(signed.reason, _standing(signed.reason))
         if signed is None:
             return None
         known = await self._known.get(authority)
         return self._verifier.vouching(signed, CopySource.ORIGIN, known, is_stale=is_stale)
+
+    async def _learn(
+        self, authority: str, uri: str, body: bytes, signed: Signed | Rejected | None, keeping: Keeping
+    ) -> None:
+        """Remember the manifest as the one last known to be good, unless its proof is bad."""
+        if signed is None:
+            # It may be signed one day, and then the keys have to be those of today.
+            await self._pinning.knowledge(authority, Occasion.MANIFEST, wait=False)
+        if keeping is Keeping.MUST_NOT:
+            await self._forget(authority, uri, body)
+        elif keeping is Keeping.MAY and (not isinstance(signed, Rejected) or signed.reason in _NO_KEYS_YET):
+            await self._keep(authority, uri, body, signed if isinstance(signed, Signed) else None)
+        if isinstance(signed, Rejected) and signed.reason in _NO_KEYS_YET and self._pinning.is_renewing(authority):
+            self._pinning.when_renewed(authority, lambda: self._judge_again(uri))
+
+    def _judge_again(self, uri: str) -> None:
+        """What was stored before its keys had come is validated at the next request, and judged by them."""
+        with suppress(StoreUnavailable):
+            self._generations.mark((uri_scope(uri),), self._clock(), soft=True)
+
+    async def _forget(self, authority: str, uri: str, body: bytes) -> None:
+        """The publisher lets nobody keep this one, and so the one before is out of date for good."""
+        known = await self._known.get(authority)
+        manifest = None if known is None else known.manifests.get(uri)
+        if manifest is not None and not manifest.is_of(body):
+            now = self._clock()
+            await self._known.change(authority, lambda known: manifest_withdrawn(known, uri, now))
 
     async def _verified(
         self, authority: str, document_class: DocumentClass, copy: UnverifiedCopy
@@ -145,19 +187,18 @@ class SignatureVoucher:
         return Vouching(TrustState.ORIGIN_TLS, "origin", self._clock(), signature=signature, reason=reason.value)
 
     async def _keep(self, authority: str, uri: str, body: bytes, signed: Signed | None) -> None:
-        """Remember the manifest as the one last known to be good; without canonical form it has no version."""
+        """Remember a manifest, durably; without canonical form it has no version."""
         now = self._clock()
-        created = now if signed is None or signed.signed_at is None else signed.signed_at
+        known = await self._known.get(authority)
+        if known is not None and is_published(known, uri, body, now, signed=signed is not None):
+            return
         try:
-            version = version_of(parse_ijson(body), created)
+            version = await self._verifier.version(body, (signed.signed_at if signed is not None else None) or now)
         except Untrusted:
             return
         events: list[ManifestEvent] = []
 
         def accept(known: Knowledge) -> Knowledge:
-            before = known.manifests.get(uri)
-            if before is not None and before.body == body and before.signed == (signed is not None):
-                return known
             change = manifest_accepted_from_origin(known, uri, body, version, signed=signed is not None, now=now)
             events.append(change.event)
             return change.knowledge
@@ -166,12 +207,11 @@ class SignatureVoucher:
         if ManifestEvent.ORIGIN_REGRESSED in events:
             _log.warning("the origin has gone back to an older manifest", extra={"host": authority})
 
-    async def _withdraw(self, authority: str, uri: str) -> None:
-        """The origin says that there is no manifest: no mirror may say otherwise."""
-        known = await self._known.get(authority)
-        if known is not None and uri in known.manifests:
-            now = self._clock()
-            await self._known.change(authority, lambda known: manifest_withdrawn(known, uri, now))
+
+def reason_of(error: TrustRecordsUnavailable) -> Reason:
+    """What is told of records that cannot be used."""
+    is_damaged = isinstance(error, TrustRecordsDamaged)
+    return Reason.TRUST_RECORD_DAMAGED if is_damaged else Reason.TRUST_RECORD_UNAVAILABLE
 
 
 def _standing(reason: Reason) -> str:

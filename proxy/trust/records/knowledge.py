@@ -3,34 +3,33 @@
 TRUST.md §6.3, §6.4. It is kept durably and is no cache entry: a purge does not touch it. Versions gate mirrors
 only; the domain itself may go back, which is told and sets a new baseline. Invariants: a pin is of the DID; each
 manifest is under its own URL; nothing grows without bound.
+
+The clock is believed where the domain itself answers, and nowhere else: what comes from it now was learnt now, also
+by a clock that was ahead before.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from proxy.trust.records.pin import Pin, PinSource
-from proxy.trust.rollback import Accepted, Version, judge
+from proxy.trust.records.publication import (
+    KnownManifest,
+    ManifestEvent,
+    Publication,
+    carried,
+    contradicted,
+    edition,
+    published,
+)
+from proxy.trust.rollback import Version
 
 MOST_MANIFESTS: Final = 8
 MOST_IPNS_NAMES: Final = 64
 CLOCK_SKEW_SECONDS: Final = 300.0
-
-
-class ManifestEvent(StrEnum):
-    """What came of accepting a manifest."""
-
-    FIRST = "first"
-    SAME = "same"
-    NEWER = "newer"
-    ORIGIN_REGRESSED = "origin_regressed"
-    """The domain has published something that is not above its last version; it is the new baseline."""
-    SUPERSEDED = "superseded"
-    """A mirror's copy that is not above what is known by now; nothing changed."""
 
 
 class DnsDidEvent(StrEnum):
@@ -53,28 +52,12 @@ class IpnsEvent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownManifest:
-    """A manifest last known to be good, as received. `accepted_at` in Unix seconds; `sha256` in hex."""
-
-    url: str
-    body: bytes
-    version: Version
-    signed: bool
-    accepted_at: float
-
-    @property
-    def sha256(self) -> str:
-        """The digest of the body."""
-        return hashlib.sha256(self.body).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
 class Knowledge:
     """Everything remembered of `authority`: "example.com" or "example.com:8443".
 
-    `did` is the one that copies have to be signed by. `manifests` are by URL, the one accepted longest ago first;
-    `ipns` maps names to the highest sequence seen, the one that advanced longest ago first. `latest_time` is the
-    newest time, in Unix seconds, at which any of it was learnt.
+    `did` is the one that copies have to be signed by. `manifests` are by URL, the one changed longest ago first;
+    `ipns` maps names to the highest sequence seen, the one that advanced longest ago first. `latest_time` is when
+    the domain last said any of it, or a later time at which somebody else did; Unix seconds.
     """
 
     authority: str
@@ -95,9 +78,14 @@ class ManifestChange:
 
 
 def with_pin(knowledge: Knowledge, pin: Pin | None, now: float) -> Knowledge:
-    """With another pin, whose DID is from then on that of the authority; or without one."""
+    """With another pin, whose DID is from then on that of the authority; or without one.
+
+    One that the domain confirmed at `now` ends every doubt about the clock.
+    """
     did = knowledge.did if pin is None else pin.did
-    return _at(replace(knowledge, did=did, pin=pin), now)
+    changed = replace(knowledge, did=did, pin=pin)
+    is_confirmed = pin is not None and pin.source is not PinSource.CONFIG and pin.last_confirmed_at == now
+    return replace(changed, latest_time=now) if is_confirmed else _not_before(changed, now)
 
 
 def without_anchor(knowledge: Knowledge, did: str) -> Knowledge:
@@ -106,42 +94,52 @@ def without_anchor(knowledge: Knowledge, did: str) -> Knowledge:
     return replace(knowledge, did=did, pin=None) if is_anchored else knowledge
 
 
+def is_published(knowledge: Knowledge, url: str, body: bytes, now: float, *, signed: bool) -> bool:
+    """Whether it is known already that the domain publishes `body` at `url`, so that nothing comes of it."""
+    known = knowledge.manifests.get(url)
+    return (
+        known is not None and known.is_published_as(body, signed=signed) and not is_clock_doubtful(knowledge, now)
+    )
+
+
 def manifest_accepted_from_origin(
     knowledge: Knowledge, url: str, body: bytes, version: Version, *, signed: bool, now: float
 ) -> ManifestChange:
-    """After the domain itself has published `body` at `url`, unsigned or with a good proof.
+    """After the domain itself has published `body`, a JSON object, at `url`, unsigned or with a good proof.
 
     One with a bad proof is not to be brought here: the one before stays what mirrors are held against. An unsigned
-    one keeps the time at which its core was first seen.
+    one keeps the time at which its core was first seen. What mirrors have brought until now counts no more.
     """
-    known = knowledge.manifests.get(url)
-    if known is not None and known.version.core == version.core and not signed:
-        version = known.version
-    manifest = KnownManifest(url, body, version, signed, now)
-    event = _standing(version, known, ManifestEvent.ORIGIN_REGRESSED)
-    return ManifestChange(_with_manifest(knowledge, manifest, now), event)
+    new = edition(body, version, signed=signed, accepted_at=now)
+    change = _changed(knowledge, url, published(knowledge.manifests.get(url), url, new))
+    return replace(change, knowledge=replace(change.knowledge, latest_time=now))
 
 
 def manifest_accepted_from_mirror(
     knowledge: Knowledge, url: str, body: bytes, version: Version, now: float
 ) -> ManifestChange:
-    """After a mirror's copy of the manifest at `url` has been verified.
-
-    A copy of the same version replaces the known one, and so its list of mirrors, only if it was signed later.
+    """After a mirror's copy of the manifest at `url` has been verified. It is good unless the event is SUPERSEDED
+    or EQUIVOCATION, for more may have become known since it was held against what was.
     """
-    known = knowledge.manifests.get(url)
-    event = _standing(version, known, ManifestEvent.SUPERSEDED)
-    is_kept = event is ManifestEvent.SAME and known is not None and version.created <= known.version.created
-    if is_kept or event is ManifestEvent.SUPERSEDED:
-        return ManifestChange(knowledge, event)
-    manifest = KnownManifest(url, body, version, True, now)
-    return ManifestChange(_with_manifest(knowledge, manifest, now), event)
+    new = edition(body, version, signed=True, accepted_at=now)
+    change = _changed(knowledge, url, carried(knowledge.manifests.get(url), new))
+    if change.knowledge is knowledge:
+        return change
+    return replace(change, knowledge=_not_before(change.knowledge, now))
+
+
+def manifest_contradicted(knowledge: Knowledge, url: str, version: Version) -> ManifestChange:
+    """After a mirror's copy of the manifest at `url` was rejected as Equivocal with this version (TRUST.md §5).
+
+    What another mirror brought of the same version is given up: the domain's own is the last one known to be good.
+    """
+    return _changed(knowledge, url, contradicted(knowledge.manifests.get(url), version))
 
 
 def manifest_withdrawn(knowledge: Knowledge, url: str, now: float) -> Knowledge:
     """After the domain itself has said that there is no manifest at `url`: no mirror may serve one."""
     left = {known: manifest for known, manifest in knowledge.manifests.items() if known != url}
-    return _at(replace(knowledge, manifests=left), now)
+    return _not_before(replace(knowledge, manifests=left), now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,24 +178,28 @@ def ipns_seen(knowledge: Knowledge, name: str, sequence: int) -> IpnsChange:
 
 def is_clock_doubtful(knowledge: Knowledge, now: float, skew_seconds: float = CLOCK_SKEW_SECONDS) -> bool:
     """Whether the clock has been set back since any of it was learnt: the age of a pin is not to be relied on."""
-    return now < knowledge.latest_time - skew_seconds
+    return now < max(knowledge.latest_time, _confirmed_at(knowledge.pin)) - skew_seconds
 
 
-def _standing(version: Version, known: KnownManifest | None, otherwise: ManifestEvent) -> ManifestEvent:
-    """How a version stands to the known one; `otherwise` where it is not above it."""
-    if known is None:
-        return ManifestEvent.FIRST
-    verdict = judge(version, known.version)
-    if not isinstance(verdict, Accepted):
-        return otherwise
-    return ManifestEvent.NEWER if verdict.is_newer else ManifestEvent.SAME
+def is_expendable(knowledge: Knowledge) -> bool:
+    """Whether nothing is lost with it that a domain which answers would not say again: no keys, and no mirrors."""
+    return knowledge.pin is None and not any(manifest.lists_mirrors for manifest in knowledge.manifests.values())
 
 
-def _with_manifest(knowledge: Knowledge, manifest: KnownManifest, now: float) -> Knowledge:
-    others = [(url, known) for url, known in knowledge.manifests.items() if url != manifest.url]
-    newest = dict([*others, (manifest.url, manifest)][-MOST_MANIFESTS:])
-    return _at(replace(knowledge, manifests=newest), now)
+def _confirmed_at(pin: Pin | None) -> float:
+    """What the operator has configured never ages."""
+    return 0.0 if pin is None or pin.source is PinSource.CONFIG else pin.last_confirmed_at
 
 
-def _at(knowledge: Knowledge, now: float) -> Knowledge:
+def _changed(knowledge: Knowledge, url: str, publication: Publication) -> ManifestChange:
+    """With the manifest in the place of the one before, which was changed longest ago if too many are known."""
+    manifest = publication.manifest
+    if manifest is None or manifest == knowledge.manifests.get(url):
+        return ManifestChange(knowledge, publication.event)
+    others = [(other, known) for other, known in knowledge.manifests.items() if other != url]
+    newest = dict([*others, (url, manifest)][-MOST_MANIFESTS:])
+    return ManifestChange(replace(knowledge, manifests=newest), publication.event)
+
+
+def _not_before(knowledge: Knowledge, now: float) -> Knowledge:
     return replace(knowledge, latest_time=max(knowledge.latest_time, now))

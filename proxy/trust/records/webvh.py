@@ -8,6 +8,7 @@ pinned version, and only the domain's own makes the pin younger.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 from proxy.trust.did.document import DidDocument, parse_did_document
 from proxy.trust.did.web import MalformedDid, parse_web_did
@@ -19,48 +20,70 @@ from proxy.trust.records.pin import NO_VALIDATORS, Pin, PinnedLog, PinSource, Si
 from proxy.trust.verdict import Rejected
 
 
+@dataclass(frozen=True, slots=True)
+class ReceivedLog:
+    """A log of `did` with its witness file, as they came at `received_at`, Unix seconds; nothing of it is verified.
+
+    `from_domain`: it came over TLS from the domain, else from anybody.
+    """
+
+    did: str
+    octets: bytes
+    witnesses: bytes | None
+    received_at: float
+    from_domain: bool
+    validators: Validators = NO_VALIDATORS
+
+
 def log_sighted(
     pin: Pin | None,
-    did: str,
-    log: bytes,
-    witnesses: bytes | None,
-    now: float,
+    received: ReceivedLog,
     *,
-    from_domain: bool,
     is_configured: bool = False,
-    validators: Validators = NO_VALIDATORS,
     probation_seconds: float = PROBATION_SECONDS,
 ) -> Sighting:
-    """After a log of `did` has come, over TLS from the domain or else from anybody.
+    """After a log has come.
 
-    `is_configured`: the operator has named the DID, so no pin is needed to know it; a first log that the domain did
+    `is_configured`: the operator has named its DID, so no pin is needed to know it; a first log that the domain did
     not send is as old as its newest version. Raises Untrusted: webvh_invalid, did_doc_*, and trust_anchor_missing
     for anybody's log of a DID that is neither pinned nor configured.
     """
     if pin is not None and pin.source is PinSource.CONFIG:
         return Sighting(pin, PinEvent.ANCHORED)
-    known = pin if pin is not None and pin.did == did and pin.log is not None else None
-    if not (known or from_domain or is_configured):
+    known = pin if pin is not None and pin.did == received.did and pin.log is not None else None
+    if not (known or received.from_domain or is_configured):
         raise Untrusted(Reason.TRUST_ANCHOR_MISSING, "The log is of a DID that is not pinned.")
-    read = read_log(log, witnesses, now, did, known.log.verified.latest if known and known.log else None)
+    pinned = known.log.verified.latest if known and known.log else None
+    read = read_log(received.octets, received.witnesses, received.received_at, received.did, pinned)
     is_vouched_for = is_configured or (known is not None and not known.probation)
-    if known and not from_domain and (known.log == read or not is_vouched_for):
+    if known and not received.from_domain and (known.log == read or not is_vouched_for):
         return Sighting(known, PinEvent.ON_PROBATION if known.probation else PinEvent.CONFIRMED)
-    parsed = state_of(read, did)
-    succession = _succession(pin, keys_of(parsed), now, probation_seconds, is_vouched_for, from_domain)
-    successor = Pin(
-        did,
+    parsed = state_of(read, received.did)
+    if pin is None:
+        succession = Succession(KeyRing(keys_of(parsed)), PinEvent.PINNED)
+    elif is_vouched_for:
+        succession = pin.ring.replaced(keys_of(parsed), received.received_at, revived=received.from_domain)
+    else:
+        succession = pin.ring.seen(keys_of(parsed), received.received_at, probation_seconds)
+    event = PinEvent.DEACTIVATED if isinstance(parsed, Rejected) else succession.event
+    return Sighting(_pin(known, received, read, parsed, succession.ring), event)
+
+
+def _pin(
+    known: Pin | None, received: ReceivedLog, read: PinnedLog, parsed: DidDocument | Rejected, ring: KeyRing
+) -> Pin:
+    return Pin(
+        received.did,
         PinSource.WEBVH,
         read.verified.document,
         parsed,
-        succession.ring,
-        fetched_at=now,
-        first_seen=known.first_seen if known else now,
-        last_confirmed_at=_confirmed_at(known, read, now, from_domain),
-        validators=validators if from_domain else NO_VALIDATORS,
+        ring,
+        fetched_at=received.received_at,
+        first_seen=received.received_at if known is None else known.first_seen,
+        last_confirmed_at=_confirmed_at(known, received, read),
+        validators=received.validators if received.from_domain else NO_VALIDATORS,
         log=read,
     )
-    return Sighting(successor, PinEvent.DEACTIVATED if isinstance(parsed, Rejected) else succession.event)
 
 
 def read_log(
@@ -92,22 +115,7 @@ def _scid(did: str) -> str:
     raise Untrusted(Reason.WEBVH_INVALID, "The DID is no did:webvh.")
 
 
-def _succession(
-    pin: Pin | None,
-    keys: frozenset[str],
-    now: float,
-    probation_seconds: float,
-    is_vouched_for: bool,
-    from_domain: bool,
-) -> Succession:
-    if pin is None:
-        return Succession(KeyRing(keys), PinEvent.PINNED)
-    if is_vouched_for:
-        return pin.ring.replaced(keys, now, revived=from_domain)
-    return pin.ring.seen(keys, now, probation_seconds)
-
-
-def _confirmed_at(known: Pin | None, read: PinnedLog, now: float, from_domain: bool) -> float:
-    if from_domain:
-        return now
-    return min(read.verified.updated_at, now) if known is None else known.last_confirmed_at
+def _confirmed_at(known: Pin | None, received: ReceivedLog, read: PinnedLog) -> float:
+    if received.from_domain:
+        return received.received_at
+    return min(read.verified.updated_at, received.received_at) if known is None else known.last_confirmed_at

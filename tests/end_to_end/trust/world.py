@@ -80,10 +80,10 @@ class World:
     """See the module's text. `asked_mirrors` are the requests that reached the mirrors."""
 
     def __init__(self, folder: Path) -> None:
-        authority = Authority()
-        self.ca_file = authority.write(folder / "ca.pem")
+        self.authority = Authority()
+        self.ca_file = self.authority.write(folder / "ca.pem")
         self.origin, self.first, self.second = (
-            Site(authority.server(host)) for host in (HOST, FIRST_HOST, SECOND_HOST)
+            Site(self.authority.server(host)) for host in (HOST, FIRST_HOST, SECOND_HOST)
         )
         self.gateways = TrustlessGateway(), TrustlessGateway()
         addresses = {HOST: "127.0.0.1", INSIDE_HOST: "127.0.0.1"}
@@ -113,12 +113,17 @@ class World:
         return [*self.first.asked, *self.second.asked]
 
     @property
+    def connect_to(self) -> list[str]:
+        """What leads a proxy to the sites, each rule beginning with the name that it is for."""
+        sites = {HOST: self.origin, FIRST_HOST: self.first, SECOND_HOST: self.second}
+        return [f"{host}:443:127.0.0.1:{site.port}" for host, site in sites.items()]
+
+    @property
     def sections(self) -> dict[str, object]:
         """The configuration of a proxy in this world."""
-        sites = {HOST: self.origin, FIRST_HOST: self.first, SECOND_HOST: self.second}
         return {
             "upstream__ca_file": str(self.ca_file),
-            "upstream__connect_to": [f"{host}:443:127.0.0.1:{site.port}" for host, site in sites.items()],
+            "upstream__connect_to": self.connect_to,
             "dns__resolvers": [f"127.0.0.1:{self.nameserver.port}"],
             "dns__dnssec": "off",
             "discovery__deadline": 4,

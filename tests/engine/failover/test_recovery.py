@@ -80,7 +80,7 @@ async def test_the_first_mirror_serves() -> None:
     assert isinstance(recovered, Recovered)
     assert recovered.verified == VerifiedCopy(outage.judged[0], SIGNED)
     assert (recovered.verified.copy.source.value, recovered.verified.copy.url) == ("mirror", ONE)
-    assert (recovered.max_age, recovered.name) == (60.0, None)
+    assert (recovered.max_age, recovered.names) == (60.0, ())
     assert told(recovered) == [(ONE, "served", "")]
     [asked] = outage.mirrors.asked
     assert (asked.realm, asked.max_bytes, asked.seconds) == (Realm.PUBLIC, 2**20, 3.0)
@@ -231,8 +231,9 @@ async def test_content_by_a_name() -> None:
     outage.mirrors.name(GATEWAY, NAME, RECORD)
     outage.mirrors.keep(GATEWAY, BLOCKS)
     recovered = await outage.recover([IPNS])
-    assert isinstance(recovered, Recovered) and recovered.name is not None
-    assert (recovered.name.name, recovered.name.sequence, recovered.max_age) == (NAME, 7, 60.0)
+    assert isinstance(recovered, Recovered)
+    [seen] = recovered.names
+    assert (seen.name, seen.sequence, recovered.max_age) == (NAME, 7, 60.0)
     assert (recovered.verified.copy.source.value, recovered.verified.copy.url) == ("ipfs", IPNS)
 
 

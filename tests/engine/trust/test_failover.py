@@ -18,7 +18,6 @@ from proxy.trust.manifests import TrustRules
 from tests.engine.trust.scene import (
     DID_PATH,
     FIRST,
-    GATEWAY,
     LATER,
     MIRRORED,
     PATH,
@@ -118,7 +117,6 @@ async def test_nobody_has_a_copy() -> None:
         ("ipfs", NOT_A_CID, "skipped", "mirror_invalid"),
         ("mirror", FIRST, "refused", "signature_invalid"),
         ("mirror", SECOND, "failed", "origin-timeout"),
-        ("ipfs", f"{GATEWAY}/ipfs/{_CID}", "failed", "status-404"),
         ("ipfs", f"ipfs://{_CID}", "failed", "status-404"),
     ]
     await at.trust.close()
@@ -168,7 +166,9 @@ async def test_the_stale_copy_that_the_origin_allows_comes_first() -> None:
     at.mirror(FIRST, MIRRORED)
     got = await at.get()
     assert got.served is Served.SIE and trust_of(got) == verified_from("origin")
-    assert not at.trust.mirrors.asked
+    # The copy that will be needed when the stale one ends is looked for behind the scenes.
+    assert at.trust.mirrors.urls == [FIRST]
+    assert (await at.get()).served is Served.SIE
     at.sim.clock += 600
     assert (await at.get()).served is Served.MIRROR
     await at.trust.close()
@@ -231,7 +231,7 @@ async def test_what_the_origin_says_is_no_outage(status: int) -> None:
 FAULTS = {
     OriginFault.UNREACHABLE: True,
     OriginFault.TIMEOUT: True,
-    OriginFault.INVALID_RESPONSE: False,
+    OriginFault.INVALID_RESPONSE: True,
     OriginFault.DENIED: False,
     OriginFault.OVERLOADED: False,
 }
@@ -362,7 +362,8 @@ async def test_keys_without_continuity_are_on_probation_for_mirrors_alone() -> N
     got = await at.get()
     assert got.status == 504 and attempts(got)[-1][-1] == "trust_anchor_on_probation"
     at.mirror(FIRST, signed_manifest(FIRST))
-    assert attempts(await at.get())[-1][-1] in ("signature_invalid", "rollback")
+    at.sim.clock += 20
+    assert attempts(await at.get())[-1][-1] == "signature_invalid"
     await at.trust.close()
 
 

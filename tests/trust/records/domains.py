@@ -12,10 +12,13 @@ from proxy.trust.records.keyring import KeyRing, PinEvent
 from proxy.trust.records.knowledge import (
     Knowledge,
     ipns_seen,
+    manifest_accepted_from_mirror,
     manifest_accepted_from_origin,
+    manifest_contradicted,
     with_pin,
 )
 from proxy.trust.records.pin import Pin, Validators, sighted
+from proxy.trust.records.publication import MIRRORS
 from proxy.trust.rollback import Version, version_of
 from proxy.trust.signatures.ijson import parse_ijson
 
@@ -25,6 +28,9 @@ DAY: Final = 24 * HOUR
 DID: Final = "did:web:example.com"
 URL: Final = "https://example.com/.well-known/uaix-agent-access.json"
 IPNS: Final = "k51qzi5uqu5diamp7qnnvs1p1gzmku3eijkeijs3418j23j077zrkok63xdm8c"
+CONTESTED_URL: Final = f"{URL}?contested"
+UNSIGNED_URL: Final = f"{URL}?unsigned"
+LISTED: Final = {MIRRORS: ["https://mirror.example/manifest.json"]}
 TAGGED: Final = Validators('"1"', "Mon, 01 Jun 2026 12:00:00 GMT")
 
 
@@ -80,12 +86,28 @@ def accepted(known: Knowledge, url: str, body: bytes, hours: float = 0.0, *, sig
     return change.knowledge
 
 
+def mirrored(known: Knowledge, url: str, body: bytes, hours: float = 0.0) -> Knowledge:
+    """What is known after a mirror has brought `body`."""
+    now = NOW + hours * HOUR
+    return manifest_accepted_from_mirror(known, url, body, version(body, now), now).knowledge
+
+
+def contested(known: Knowledge, url: str) -> Knowledge:
+    """What is known of a manifest after two mirrors have contradicted each other."""
+    known = mirrored(accepted(known, url, manifest(**LISTED), 4), url, manifest(n=1, **LISTED), 5)
+    return manifest_contradicted(
+        known, url, version(manifest(n=2, **{"x-sequence": 1e21}), NOW + 5 * HOUR)
+    ).knowledge
+
+
 def known_domain(authority: str = "example.com") -> Knowledge:
     """Everything that can be known of a domain with a did:web."""
     pin, _ = seen(None, "ab", 0)
     pin, _ = seen(pin, "bc", 1)
     pin, _ = seen(pin, "bc", 2, validators=TAGGED)
     known = with_pin(Knowledge(authority, DID, dns_did=DID), pin, NOW + 2 * HOUR)
-    known = accepted(known, URL, manifest(**{"x-sequence": 7}), 3)
-    known = accepted(known, f"{URL}?unsigned", manifest(note="§ \u2028"), 4, signed=False)
+    known = accepted(known, URL, manifest(**{"x-sequence": 7}, **LISTED), 3)
+    known = mirrored(known, URL, manifest(**{"x-sequence": 8}, **LISTED), 4)
+    known = accepted(known, UNSIGNED_URL, manifest(note="§ \u2028", **{"x-sequence": -3}), 4, signed=False)
+    known = contested(known, CONTESTED_URL)
     return ipns_seen(known, IPNS, 2**64 - 1).knowledge

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.trust.reasons import Reason, Untrusted
-from proxy.trust.records.codec import authority_of, parse_record, to_record
-from proxy.trust.records.knowledge import MOST_IPNS_NAMES, MOST_MANIFESTS, Knowledge, with_pin
+from proxy.trust.records.codec import Heading, parse_record, read_heading, to_record
+from proxy.trust.records.knowledge import MOST_IPNS_NAMES, MOST_MANIFESTS, Knowledge, is_expendable, with_pin
 from proxy.trust.records.pin import configured, gone
-from proxy.trust.records.webvh import log_sighted
+from proxy.trust.records.publication import KnownManifest, edition
+from proxy.trust.records.webvh import ReceivedLog, log_sighted
+from proxy.trust.rollback import MOST_CLAIMS
 from proxy.trust.verdict import Rejected
 from tests.trust.did.webvh.controller import NOW as LOG_NOW
 from tests.trust.did.webvh.controller import (
@@ -30,7 +32,20 @@ from tests.trust.did.webvh.controller import (
     to_log,
     witness_rule,
 )
-from tests.trust.records.domains import DID, IPNS, NOW, URL, document, known_domain, seen
+from tests.trust.records.domains import (
+    CONTESTED_URL,
+    DID,
+    IPNS,
+    LISTED,
+    NOW,
+    UNSIGNED_URL,
+    URL,
+    accepted,
+    document,
+    known_domain,
+    manifest,
+    seen,
+)
 
 NOTHING = Knowledge("example.com:8443", "did:web:example.com%3A8443")
 FIRST = first_entry({"witness": witness_rule(1, *WITNESSES)})
@@ -50,7 +65,7 @@ def anchored() -> Knowledge:
 def of_a_log(*entries: Any) -> Knowledge:
     log = [FIRST, *entries]
     witnesses = to_file(approved(log[-1], WITNESSES[0]))
-    sighting = log_sighted(None, LOG_DID, to_log(log), witnesses, LOG_NOW, from_domain=True)
+    sighting = log_sighted(None, ReceivedLog(LOG_DID, to_log(log), witnesses, LOG_NOW, from_domain=True))
     return with_pin(known_domain(), sighting.pin, LOG_NOW)
 
 
@@ -70,7 +85,7 @@ def test_what_is_written_is_read(make: Callable[[], Knowledge]) -> None:
     record = to_record(known)
     read = parse_record(record)
     assert read == known and to_record(read) == record
-    assert authority_of(record) == known.authority
+    assert read_heading(record) == Heading(known.authority, is_expendable(known), known.latest_time)
     assert [*read.manifests] == [*known.manifests] and [*read.ipns] == [*known.ipns]
     if known.pin is not None:
         assert read.pin is not None and read.pin.parsed == known.pin.parsed
@@ -96,7 +111,7 @@ def test_no_octet_may_change() -> None:
         changed[offset] ^= 1 << offset % 8
         refused(bytes(changed))
         with pytest.raises(Untrusted) as error:
-            authority_of(bytes(changed))
+            read_heading(bytes(changed))
         assert error.value.reason is Reason.TRUST_RECORD_DAMAGED
 
 
@@ -130,9 +145,11 @@ TEXTS = {
     "no object": b"[]",
     "a name twice": b'{"format":1,"format":1}',
     "deep": b'{"format":1,"pin":' + b"[" * 100_000,
-    "another format": b'{"format":2}',
+    "another format": b'{"format":3}',
+    "a format that is no number": b'{"format":[2]}',
+    "a format that is a text": b'{"format":"2"}',
     "no format": b"{}",
-    "long": b'{"format":1}' + b" " * 2**24,
+    "long": b'{"format":2}' + b" " * 2**25,
 }
 
 
@@ -140,12 +157,15 @@ TEXTS = {
 def test_texts_that_are_no_record(text: bytes) -> None:
     refused(with_members(text))
     with pytest.raises(Untrusted):
-        authority_of(with_members(text))
+        read_heading(with_members(text))
 
 
 def base64_of(octets: bytes) -> str:
     return base64.b64encode(octets).decode()
 
+
+CLAIM = {"core": "a" * 64, "sequence": None, "created": NOW}
+BODIES = [None, 1, "%", "", base64_of(b"[]"), base64_of(b'{"a":1,"a":1}'), base64_of(b"{}"), base64_of(b"\xff")]
 
 # Where a member lies, and values that it cannot have.
 MEMBERS: dict[str, tuple[list[str | int], list[Any]]] = {
@@ -167,16 +187,30 @@ MEMBERS: dict[str, tuple[list[str | int], list[Any]]] = {
     "pin/probation": (["pin", "probation"], [None, [], 1, {"z": True}]),
     "manifests": (["manifests"], [None, {}, "x", [1], [None], [[]], [{}] * (MOST_MANIFESTS + 1)]),
     "manifests/url": (["manifests", 0, "url"], [None, 1, []]),
-    "manifests/body": (["manifests", 0, "body"], [None, 1, "%", "", base64_of(b"[]"), base64_of(b'{"a":1,"a":1}')]),
-    "manifests/signed": (["manifests", 0, "signed"], [None, 1, "true"]),
-    "manifests/created": (["manifests", 0, "created"], [None, "1", True]),
-    "manifests/accepted_at": (["manifests", 0, "accepted_at"], [None, "1", []]),
+    "manifests/published": (["manifests", 0, "published"], [None, 1, [], "", {}]),
+    "manifests/carried": (["manifests", 0, "carried"], [1, [], "", {}]),
+    "manifests/claims": (["manifests", 2, "claims"], [None, 1, {}, [1], [None], [{}], [CLAIM] * (MOST_CLAIMS + 1)]),
+    "claims/core": (["manifests", 2, "claims", 0, "core"], [None, 1, "", "A" * 64, "a" * 63, "a" * 65]),
+    "claims/sequence": (["manifests", 2, "claims", 1, "sequence"], [1, "", "-0", "01", "1.0", "9" * 310, []]),
+    "claims/created": (["manifests", 2, "claims", 0, "created"], [None, "1", True]),
+    "published/body": (["manifests", 0, "published", "body"], BODIES),
+    "carried/body": (["manifests", 0, "carried", "body"], BODIES),
+    "published/signed": (["manifests", 0, "published", "signed"], [None, 1, "true"]),
+    "published/created": (["manifests", 0, "published", "created"], [None, "1", True]),
+    "published/accepted_at": (["manifests", 0, "published", "accepted_at"], [None, "1", []]),
+    "unsigned/body": (["manifests", 1, "published", "body"], [None, 1, "%"]),
+    "unsigned/sha256": (["manifests", 1, "published", "sha256"], [None, 1, "", "A" * 64, "a" * 65]),
+    "unsigned/core": (["manifests", 1, "published", "core"], [None, 1, "", "\u0661" * 64]),
+    "unsigned/sequence": (["manifests", 1, "published", "sequence"], [1, "", "x", "--1", "1 ", "\u0661"]),
+    "unsigned/signed": (["manifests", 1, "published", "signed"], [None, 0, ""]),
+    "unsigned/created": (["manifests", 1, "published", "created"], [None, "1", {}]),
+    "unsigned/accepted_at": (["manifests", 1, "published", "accepted_at"], [None, "1", True]),
     "ipns": (["ipns"], [None, [], "x", {str(n): "1" for n in range(MOST_IPNS_NAMES + 1)}]),
     "ipns/sequence": (["ipns", IPNS], [None, 1, "", "-1", "01", "1 ", "1" * 21, "\u0661"]),
 }
 
 
-OPTIONAL = {"dns_did", "etag", "last_modified", "gone_since", "pin", IPNS}
+OPTIONAL = {"dns_did", "etag", "last_modified", "gone_since", "pin", "carried", "sequence", IPNS}
 
 
 @pytest.mark.parametrize(("path", "values"), MEMBERS.values(), ids=MEMBERS)
@@ -215,11 +249,77 @@ def test_a_log_of_no_such_did(did: str) -> None:
 def test_what_can_be_derived_is_not_read() -> None:
     members = members_of(known_domain())
     members["pin"]["keys"] = ["z6MkPlanted"]
-    members["manifests"][0]["version"] = {"core": "0" * 64, "sequence": 0}
+    carried = members["manifests"][0]["carried"]
+    carried |= {"core": "0" * 64, "sequence": "0", "sha256": "0" * 64}
     assert parse_record(with_members(members)) == known_domain()
-    members["manifests"][0]["body"] = base64_of(b'{"x-sequence":8}')
+    carried["body"] = base64_of(manifest(**LISTED, **{"x-sequence": 9}))
     read = parse_record(with_members(members)).manifests[URL]
-    assert read.version.sequence == 8 and read.version.core != known_domain().manifests[URL].version.core
+    assert read.version.sequence == 9 and read.version.core != known_domain().manifests[URL].version.core
+
+
+def in_format_1(known: Knowledge, bodies: dict[str, bytes]) -> Any:
+    """The members of a record as format 1 had them: each manifest with its body, from wherever it came."""
+    members = members_of(known)
+    members["format"] = 1
+    members["manifests"] = [
+        {
+            "url": url,
+            "body": base64_of(bodies[url]),
+            "signed": one.signed,
+            "created": one.version.created,
+            "accepted_at": one.current.accepted_at,
+        }
+        for url, one in known.manifests.items()
+    ]
+    return members
+
+
+BODIES_OF_FORMAT_1 = {
+    URL: manifest(**{"x-sequence": 8}, **LISTED),
+    UNSIGNED_URL: manifest(note="§ \u2028", **{"x-sequence": -3}),
+    CONTESTED_URL: manifest(**LISTED),
+}
+
+
+def test_records_of_format_1_are_read() -> None:
+    known = known_domain()
+    read = parse_record(with_members(in_format_1(known, BODIES_OF_FORMAT_1)))
+    believed = {
+        url: KnownManifest(url, edition(body, known.manifests[url].version, signed=s, accepted_at=at))
+        for (url, body), s, at in zip(
+            BODIES_OF_FORMAT_1.items(),
+            [one.signed for one in known.manifests.values()],
+            [one.current.accepted_at for one in known.manifests.values()],
+            strict=True,
+        )
+    }
+    assert read == replace(known, manifests=believed)
+    assert read.manifests[UNSIGNED_URL].published.body == b""
+    assert parse_record(to_record(read)) == read
+
+
+def test_headings_of_format_1() -> None:
+    for bodies, may_go in (({URL: manifest(**LISTED)}, False), ({URL: manifest()}, True)):
+        known = accepted(NOTHING, URL, bodies[URL])
+        assert read_heading(with_members(in_format_1(known, bodies))).is_expendable is may_go
+
+
+@pytest.mark.parametrize("name", ["url", "body", "signed", "created", "accepted_at"])
+@pytest.mark.parametrize("value", [None, 1.5, [], {}, "%"])
+def test_manifests_of_format_1_that_nobody_wrote(name: str, value: Any) -> None:
+    members = in_format_1(known_domain(), BODIES_OF_FORMAT_1)
+    members["manifests"][0][name] = value
+    if (name, value) not in ACCEPTABLE:
+        refused(with_members(members))
+
+
+ACCEPTABLE = [("url", "%"), ("created", 1.5), ("accepted_at", 1.5)]
+
+
+def test_a_log_is_verified_as_at_the_time_when_it_came() -> None:
+    """The domain's next manifest may end the belief in a clock that was ahead; the log stays what it is."""
+    known = replace(of_a_log(), latest_time=LOG_NOW - 400 * 86_400.0)
+    assert parse_record(to_record(known)) == known
 
 
 def test_times_without_a_fraction() -> None:

@@ -8,8 +8,18 @@ import pytest
 
 from proxy.trust.reasons import Reason, Untrusted
 from proxy.trust.records.keyring import PinEvent
-from proxy.trust.records.pin import Pin, PinSource, Sighting, anchor_of, configured, gone, sighted
-from proxy.trust.records.webvh import log_sighted, read_log
+from proxy.trust.records.pin import (
+    NO_VALIDATORS,
+    Pin,
+    PinSource,
+    Sighting,
+    Validators,
+    anchor_of,
+    configured,
+    gone,
+    sighted,
+)
+from proxy.trust.records.webvh import ReceivedLog, log_sighted, read_log
 from proxy.trust.verdict import Rejected
 from tests.trust.did.webvh.controller import (
     KEY,
@@ -52,10 +62,20 @@ RESTARTED = first_entry(state=state(OTHER))
 OTHER_DID = f"did:webvh:{scid_of(RESTARTED)}:example.com"
 
 
-def told(pin: Pin | None, *entries: Json, hours: float = 0.0, did: str = DID, **options: Any) -> Sighting:
+def told(
+    pin: Pin | None,
+    *entries: Json,
+    hours: float = 0.0,
+    did: str = DID,
+    from_domain: bool = True,
+    witnesses: bytes | None = None,
+    validators: Validators = NO_VALIDATORS,
+    **options: Any,
+) -> Sighting:
     """The pin after a log of these entries has come, from the domain unless said otherwise."""
-    known: dict[str, Any] = {"from_domain": True, "witnesses": None, **options}
-    return log_sighted(pin, did, to_log(list(entries)), now=NOW + hours * HOUR, **known)
+    log = to_log(list(entries))
+    received = ReceivedLog(did, log, witnesses, NOW + hours * HOUR, from_domain, validators)
+    return log_sighted(pin, received, **options)
 
 
 def refused(pin: Pin | None, *entries: Json, **options: Any) -> Reason:
@@ -180,4 +200,4 @@ def test_a_did_of_another_method_has_no_log(did: str) -> None:
 @pytest.mark.parametrize("octets", [b"", b"\n", b"{}", b"\xff", b"[" * 1000, b"null\n" * 3])
 def test_what_is_no_log(pin: Pin, octets: bytes) -> None:
     with pytest.raises(Untrusted):
-        log_sighted(pin, DID, octets, None, NOW, from_domain=True)
+        log_sighted(pin, ReceivedLog(DID, octets, None, NOW, from_domain=True))

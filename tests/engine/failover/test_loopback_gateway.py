@@ -166,7 +166,7 @@ async def test_a_name() -> None:
         )
         end = await recovered(made, f"ipns://{name.text}")
         assert body_of(end) == BODY and isinstance(end, Recovered)
-        assert (end.max_age, end.name and end.name.sequence) == (60.0, 3)
+        assert (end.max_age, [seen.sequence for seen in end.names]) == (60.0, [3])
 
 
 def fixtures() -> list[Any]:
