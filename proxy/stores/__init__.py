@@ -1,4 +1,6 @@
-"""Where stored responses and purge marks live: memory in front, an optional persistent store behind it.
+"""Where stored responses, purge marks and trust records live: memory in front, a persistent store behind it.
 
-`tiered` is what the engine holds. Everything below it may be slow, damaged or gone without a request failing.
+`tiered` is what the engine holds of responses. Everything below it may be slow, damaged or gone without a request
+failing. `trustrecords` is no cache: it is told from the response store by being refused, and never emptied, when it
+is damaged.
 """
