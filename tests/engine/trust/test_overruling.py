@@ -330,3 +330,21 @@ async def test_two_mirrors_that_contradict_each_other_are_both_refused() -> None
     at.mirror(FIRST, signed_manifest(FIRST, SECOND))
     assert (await at.get()).served is Served.MIRROR
     await at.trust.close()
+
+
+async def test_a_version_far_ahead_locks_nobody_out_once_the_origin_speaks() -> None:
+    at = scene()
+    await seen(at, signed_manifest(FIRST))
+    at.sim.origin.fail()
+    far = signed_manifest(FIRST, created=LATER, **{"x-sequence": 2**53 - 1})
+    at.mirror(FIRST, far)
+    assert (await at.get()).body == far
+    at.sim.origin.recover()
+    at.publish(NEWER)
+    at.sim.clock += 301
+    assert (await at.get({"Cache-Control": "no-cache"})).body == NEWER
+    at.sim.clock += 61
+    at.sim.origin.fail()
+    at.mirror(FIRST, NEWER)
+    assert (await at.get()).body == NEWER
+    await at.trust.close()
