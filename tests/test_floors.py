@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     0: {"http"},
     1: {"caching", "discovery", "trust", "capability", "relocation", "failover", "lint"},
-    2: {"metering", "ports", "single"},
+    2: {"ledgers", "metering", "ports", "single"},
     3: {"stores", "upstream"},
     4: {"engine"},
     5: {"__init__", "__main__", "admin", "cli", "config", "demo", "logs", "metrics", "server"},

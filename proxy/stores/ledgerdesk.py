@@ -1,0 +1,182 @@
+"""The file of the ledger at work, for the one thread that uses it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from proxy.ledgers import LedgerDamaged, LedgerUnavailable
+from proxy.relocation.codec import MalformedRecord, parse_record, to_record
+from proxy.relocation.records import MOST_OBSERVATIONS, Observation, Record, State, with_observation
+from proxy.stores.filekeeper import FileKeeper, Terms
+from proxy.stores.ledgerfile import Bounds, LedgerFile, LedgerFileDamaged, Row, key_of, row_of
+from proxy.stores.packing import packed, unpacked
+
+_TERMS: Final = Terms(
+    LedgerUnavailable,
+    LedgerDamaged,
+    LedgerFileDamaged,
+    noun="the records of relocations",
+    remedy="move it away to begin anew",
+    consequence="no relocation can be recorded",
+)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The record of `url` is to be withdrawn for what was observed."""
+
+    url: str
+    observation: Observation
+
+
+Change = tuple[bytes, bytes | None, Record | None]
+"""A key, the packed record and the record that are there now, None for none."""
+
+News = dict[bytes, bytes] | list[Change]
+"""All packed records, or what has changed."""
+
+Outcome = bool | LedgerUnavailable
+"""Whether there was something to do, or why it is refused."""
+
+
+class LedgerDesk:
+    """Reads and writes records, and `tell`s what is there. Methods raise LedgerUnavailable.
+
+    The properties may be read by any thread. What `is_asked` for goes late when room is needed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        busy_seconds: float,
+        bounds: Bounds,
+        tell: Callable[[News], None],
+        is_asked: Callable[[bytes], bool],
+    ) -> None:
+        self._keeper = FileKeeper(path, lambda: LedgerFile(path, busy_seconds, bounds), _TERMS, _log)
+        self._tell = tell
+        self._is_asked = is_asked
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the file as a whole is damaged and refused."""
+        return self._keeper.refusal
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the file or a row in it is damaged."""
+        file = self._keeper.file
+        return self.refusal is not None or (file is not None and file.has_damaged)
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether the file could not be used the last time."""
+        return self._keeper.is_faulty
+
+    def open(self) -> None:
+        """Find out whether the file can be used, and tell what is in it when that is news."""
+        with self._keeper.in_use() as file:
+            self._read_news(file)
+
+    def write(self, batch: Sequence[Record | Removal]) -> list[Outcome]:
+        """Record and withdraw, durably and at once; what became of each.
+
+        Nothing is written that could not be read back.
+        """
+        with self._keeper.in_use() as file:
+            changes: list[Change] = []
+            written: dict[bytes, bytes] = {}
+            with file.writing():
+                self._read_news(file)
+                outcomes = [self._written(file, entry, changes, written) for entry in batch]
+                changes += [(key, None, None) for key in file.make_room(written, self._is_asked)]
+            self._tell(changes)
+            return outcomes
+
+    def page(self, host: str | None, state: State | None, after: bytes, limit: int) -> tuple[Record, ...]:
+        """See ledgers.Ledger.of_host."""
+        with self._keeper.in_use() as file:
+            self._read_news(file)
+            return file.page(host, state, after, limit)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._keeper.close()
+
+    def _read_news(self, file: LedgerFile) -> None:
+        if file.is_news:
+            self._tell(file.read_all())
+
+    def _written(
+        self, file: LedgerFile, entry: Record | Removal, changes: list[Change], written: dict[bytes, bytes]
+    ) -> Outcome:
+        try:
+            change = _removed(file, entry) if isinstance(entry, Removal) else _put(file, entry, written)
+        except MalformedRecord as error:
+            return LedgerUnavailable(f"What is to be recorded has no record that says the same. {error.detail}")
+        if change is None:
+            return False
+        changes.append(change)
+        return True
+
+
+def continued(record: Record, earlier: tuple[Observation, ...]) -> Record:
+    """The record with the history of one that was withdrawn before its own."""
+    return replace(record, history=(*earlier, *record.history)[-MOST_OBSERVATIONS:])
+
+
+def with_withdrawal(record: Record, observation: Observation) -> tuple[Observation, ...]:
+    """The history that is to go on when the URL is recorded again; empty where nothing was ever listed."""
+    if not any(seen.state not in (None, State.UNCONFIRMED) for seen in record.history):
+        return ()
+    return with_observation(record.history, observation)
+
+
+def _put(file: LedgerFile, record: Record, written: dict[bytes, bytes]) -> Change:
+    small = _small(record)  # first: what cannot be read back may have no key either
+    before = file.read(key_of(record.url))
+    earlier = _record_of(before) if before is not None and before.is_withdrawn else None
+    if earlier is not None:
+        record = continued(record, earlier.history)
+        small = _small(record)
+    row = row_of(record, small, is_withdrawn=False)
+    file.write(row)
+    written[row.key] = row.host
+    return row.key, row.record, record
+
+
+def _removed(file: LedgerFile, removal: Removal) -> Change | None:
+    key = key_of(removal.url)
+    before = file.read(key)
+    if before is not None and before.is_withdrawn:
+        return None
+    record = None if before is None else _record_of(before)
+    history = () if record is None else with_withdrawal(record, removal.observation)
+    if record is not None and history:
+        last = replace(record, history=history)
+        file.write(row_of(last, _small(last), is_withdrawn=True))
+    elif not file.remove(key):
+        return None
+    return key, None, None
+
+
+def _record_of(row: Row) -> Record | None:
+    """The record in a row; None where nobody has ever written it."""
+    with suppress(MalformedRecord):
+        return parse_record(unpacked(row.record))
+    return None
+
+
+def _small(record: Record) -> bytes:
+    """The packed record. Raises MalformedRecord where it does not say the same when it is read."""
+    octets = to_record(record)
+    if parse_record(octets) != record:
+        raise MalformedRecord("It is read as another.")
+    return packed(octets)
