@@ -9,7 +9,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, disable_created_metrics
@@ -33,8 +32,9 @@ _BUCKETS: Final = (
 _REQUESTS: Final = "Requests answered on the data port, by outcome, document class and status."
 _DURATION: Final = "Seconds from a request's head to the end of its answer."
 _UPSTREAM: Final = (
-    "Requests to origins; reason: miss, revalidate, background, pass, upgrade, did, mirror, gateway; "
-    "result: stored, not-modified, not-stored, error-status, passed, or the slug of the problem."
+    "Requests to origins; reason: miss, revalidate, background, pass, upgrade, confirm, did, mirror, gateway; "
+    "result: stored, not-modified, not-stored, absent, error-status, passed, verified, rejected, confirmed, "
+    "denied, or the slug of the problem."
 )
 _UPSTREAM_SECONDS: Final = "Seconds from a request to an origin until its answer was read or began to stream."
 _REFRESHED: Final = "Background refreshes ended; result: done, failed."
@@ -52,7 +52,8 @@ _CACHE_BYTES: Final = "Bytes that stored responses hold, indexes included, by ti
 _DEGRADED: Final = "1 while the tier cannot be used, else 0; l2 is the persistent store."
 _VERIFICATIONS: Final = (
     "Documents held against a key or a hash; kind: manifest, agent-card, ai-catalog, did, webvh, cid, ipns; "
-    "result: verified, or the reason code of what is not believed."
+    "result: verified, or the reason code of what is not believed; of did and webvh what became of the pin, "
+    "or the slug of the problem."
 )
 _MIRROR_UP: Final = "1 while the mirror is asked when an origin is down, 0 while it is spared; by host."
 _GATEWAY_SCORE: Final = "What is thought of an IPFS gateway, from 0 to 1, by its URL."
@@ -249,7 +250,8 @@ def _gauge(name: str, help_text: str, value: int, **labels: str) -> Metric:
 def _gauges(name: str, help_text: str, values: Mapping[str, float]) -> Metric:
     """One value for each name; by whom the operator is to know it."""
     family = GaugeMetricFamily(f"{_NAMESPACE}_{name}", help_text, labels=("name",))
-    for key, value in islice(values.items(), _MOST_NAMES):
+    # The last ones heard of are the ones in use.
+    for key, value in list(values.items())[-_MOST_NAMES:]:
         family.add_metric((key,), value)
     return family
 

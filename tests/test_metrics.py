@@ -126,6 +126,8 @@ def test_no_publisher_fills_the_metrics_with_names() -> None:
     standing = Standing({f"mirror{n}.example": True for n in range(1000)}, {})
     metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: standing)
     assert sum(name == f"{PREFIX}mirror_up" for name, _ in samples(metrics)) == 100
+    # Those heard of last are the ones told.
+    assert value(metrics, "mirror_up", name_="mirror999.example") == 1
 
 
 def test_verdicts_are_counted() -> None:

@@ -57,6 +57,8 @@ class Failed:
     answer: Complete | Streaming | None
     """The origin's own 5xx, to pass on when nothing stale may be served."""
     upstream_seconds: float
+    status: int | None = None
+    """The status of the answer, whatever became of its body."""
     is_unanswered: bool = False
     """Whether not even the head of an answer came."""
 

@@ -12,13 +12,14 @@ from proxy.caching.directives import NO_REQUEST_DIRECTIVES
 from proxy.caching.reuse import Forward, stale_permit
 from proxy.caching.serving import CacheStatus
 from proxy.caching.stored import StoredResponse
-from proxy.caching.storing import NotStored, NotStoredReason, Storable, may_store
+from proxy.caching.storing import NotStored, Storable, may_store
 from proxy.caching.validation import NotOurs, conditional_request, fill_request, freshen
 from proxy.caching.vouching import Vouching
 from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_large_for
 from proxy.engine.answers import forwarded
 from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable
 from proxy.engine.exchanges import LEAVES_STORED, Unanswered, closing_on_error, is_failure, problem_of, unstored
+from proxy.engine.neutral import OF_ONE_CLIENT, Confirming, Neutral, keeping_of
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.places import Places
 from proxy.engine.settings import ClassRules
@@ -39,12 +40,8 @@ from proxy.stores.variants import variant_of
 
 # Answers to a client's own conditions and Range; stored, they would answer those who sent none.
 _OF_CONDITIONS = frozenset({412, 416})
-# What an origin says of the place of a document: there is none, it is gone, it has moved for good.
-_WITHDRAWALS = frozenset({301, 308, 404, 410})
-# Why an answer is not stored that says nothing of what other clients may be served.
-_OF_ONE_CLIENT = frozenset(
-    {NotStoredReason.AUTHORIZATION, NotStoredReason.REQUEST_NO_STORE, NotStoredReason.PARTIAL}
-)
+# What shows that an origin is up, whoever asks; another answer may be due to one client's fields.
+_OF_DOCUMENTS = frozenset({200, 203, 206, 304})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +93,8 @@ class Filler:
         self._observer = state.observer
         self._clock = state.clock
         self._settings = state.settings
+        self._neutral = Neutral(state.settings.agent)
+        self._confirming = None if voucher is None else Confirming(state, origin, voucher, self._neutral)
         self._places = Places(state.settings.fills_per_origin, state.settings.fill_patience)
 
     async def fill(self, ask: Ask) -> FillEnd:
@@ -109,9 +108,11 @@ class Filler:
         except OriginUnavailable as error:
             return self._failed(ask, problem_of(error), started)
         except Refused as refused:
+            if self._neutral.includes(ask.request):
+                self._copies.answered(ask.key)
             return self._failed(ask, refused.problem, started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
-        if not isinstance(end, Failed):
+        if not isinstance(end, Failed) and (self._neutral.includes(ask.request) or _status(end) in _OF_DOCUMENTS):
             self._copies.answered(ask.key)
         return end
 
@@ -161,7 +162,7 @@ class Filler:
         result = freshen(ask.stored, got.sent, got.head, got.response.exchange, rules, ask.generation, limit)
         if isinstance(result, NotOurs):
             return _NotOurs()
-        stored = await self._vouched(got, result.stored, _keeping(result.withdrawn))
+        stored = await self._vouched(got, result.stored, keeping_of(result.withdrawn))
         kept = self._publish(got, stored, result.withdrawn)
         return Filled(stored, 304, self._clock() - got.started, kept, unstored(got.head))
 
@@ -176,16 +177,10 @@ class Filler:
         request = got.ask.request
         if self._voucher is None or request.realm is Realm.LOCAL:
             return None
+        assert self._confirming is not None
+        keeping = await self._confirming.keeping(request, got.ask.rules, got.ask.generation, keeping)
         document = Document(request.target, got.ask.rules.document_class, status, fields, body)
         return await self._voucher.vouch(document, keeping)
-
-    async def _note_withdrawal(self, got: _Received) -> None:
-        """What the origin says of the place itself counts, whether or not the answer may be stored."""
-        request = got.ask.request
-        is_withdrawn = got.ask.rules.has_copies and got.head.status in _WITHDRAWALS
-        is_for_all = "authorization" not in request.fields and not got.ask.with_conditions
-        if self._voucher is not None and is_withdrawn and is_for_all:
-            await self._voucher.withdrawn(request.target)
 
     def _publish(self, got: _Received, stored: StoredResponse, withdrawn: NotStored | None) -> bool:
         if withdrawn is None:
@@ -209,15 +204,20 @@ class Filler:
         )
 
     async def _failure(self, got: _Received) -> Failed:
-        body = await got.response.read(self._settings.max_body)
+        status = got.head.status
+        try:
+            body = await got.response.read(self._settings.max_body)
+        except OriginUnavailable:
+            body = Overflow(b"")
         got.response.close()
-        problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {got.head.status}.")
+        problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {status}.")
         answer = None if isinstance(body, Overflow) else self._whole(got, body, "origin-error")
-        return Failed(problem, answer, self._clock() - got.started)
+        return Failed(problem, answer, self._clock() - got.started, status)
 
     async def _answered(self, got: _Received) -> FillEnd:
         ask, head = got.ask, got.head
-        await self._note_withdrawal(got)
+        if self._confirming is not None and not ask.with_conditions:
+            await self._confirming.withdraws(ask.request, ask.rules, head.status)
         verdict = may_store(got.sent, head, got.response.exchange, ask.rules.storage, ask.generation)
         if isinstance(verdict, Storable) and self._is_for_one(got):
             return self._passed_on(got, b"", "not-for-others")
@@ -232,7 +232,7 @@ class Filler:
         accept(ask.rules, head, body)
         if isinstance(verdict, NotStored):
             self._withdraw(got, verdict)
-            vouching = await self._vouching(got, head.status, head.fields, body, _keeping(verdict))
+            vouching = await self._vouching(got, head.status, head.fields, body, keeping_of(verdict))
             return NotStorable(self._whole(got, body, verdict.reason, vouching))
         stored = await self._vouched(got, verdict.with_body(body), Keeping.MAY)
         kept = self._put(got, stored)
@@ -240,7 +240,7 @@ class Filler:
 
     def _withdraw(self, got: _Received, verdict: NotStored) -> None:
         """An answer that may not be stored also ends what is, unless it is due to this one client."""
-        is_for_all = verdict.reason not in _OF_ONE_CLIENT and "authorization" not in got.ask.request.fields
+        is_for_all = verdict.reason not in OF_ONE_CLIENT and "authorization" not in got.ask.request.fields
         if is_for_all and got.head.status not in LEAVES_STORED:
             self._discard(got)
 
@@ -282,10 +282,8 @@ class Filler:
         return forwarded(ask.request, ask.rules, got.head, status, served, now - got.started, now, vouching)
 
 
-def _keeping(verdict: NotStored | None) -> Keeping:
-    if verdict is None or verdict.reason is NotStoredReason.NO_USE:
-        return Keeping.MAY
-    return Keeping.NOT_FOR_OTHERS if verdict.reason in _OF_ONE_CLIENT else Keeping.MUST_NOT
+def _status(end: Filled | NotStorable) -> int:
+    return end.forward_status if isinstance(end, Filled) else end.answer.head.status
 
 
 def _result(end: FillEnd) -> str:

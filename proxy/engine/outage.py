@@ -14,9 +14,9 @@ from proxy.caching.serving import CacheStatus, ttl
 from proxy.caching.stored import StoredResponse
 from proxy.engine.answers import attempt_of, from_store, refusal
 from proxy.engine.collapse import Failed
+from proxy.engine.neutral import Neutral
 from proxy.engine.outcome import Answer, Complete, Refusal, Served
 from proxy.engine.question import Question
-from proxy.engine.refresh import as_refresh
 from proxy.engine.state import EngineState
 from proxy.http.messages import Request
 from proxy.http.problems import Problem, Slug
@@ -51,8 +51,11 @@ Found = StoredResponse | NoCopy | OriginAnswered | None
 class Failover(Protocol):
     """Finds verified copies of documents whose origin is down."""
 
-    async def find(self, request: Request) -> Found:
-        """A verified copy, from now on held for others; or why there is none. `request` is as for everybody."""
+    async def find(self, request: Request, *, is_silent: bool) -> Found:
+        """A verified copy, from now on held for others; or why there is none. `request` is as for everybody.
+
+        `is_silent`: the origin sent nothing at all, as opposed to an error that may be due to who asked.
+        """
         ...
 
     def prepare(self, request: Request) -> None:
@@ -69,6 +72,7 @@ class Outage:
 
     def __init__(self, state: EngineState, failover: Failover | None) -> None:
         self._failover = failover
+        self._neutral = Neutral(state.settings.agent)
         self._copies = state.copies
         self._holdoffs = state.holdoffs
         self._generations = state.generations
@@ -137,7 +141,7 @@ class Outage:
     def prepare(self, request: Request) -> None:
         """Look for a copy behind the scenes, for when the stale copy that stands in may do so no longer."""
         if self._failover is not None and self._rules.of(request).has_copies:
-            self._failover.prepare(as_refresh(request))
+            self._failover.prepare(self._neutral.of(request))
 
     async def without_asking(self, request: Request) -> Complete | Refusal:
         """What others keep, for an origin that is known to fail; it is not asked."""
@@ -153,7 +157,7 @@ class Outage:
         rules = self._rules.of(request)
         if self._failover is None or not rules.has_copies:
             return None
-        found = await self._failover.find(as_refresh(request))
+        found = await self._failover.find(self._neutral.of(request), is_silent=_forwarded_status(end) is None)
         if isinstance(found, StoredResponse) and self.is_purged(found):
             return OriginAnswered()
         if found is None or isinstance(found, OriginAnswered):
@@ -179,15 +183,18 @@ class Outage:
 
 def _is_outage(end: Failed) -> bool:
     """Whether the origin is down (contract §6), as opposed to one that answers in an unusable way."""
-    if end.answer is not None:
-        return end.answer.head.status in _DOWN
+    status = _forwarded_status(end)
+    if status is not None:
+        return status in _DOWN
     # One that ends the connection instead of answering is as good as not there.
     is_cut_off = end.is_unanswered and end.problem.slug is Slug.ORIGIN_INVALID_RESPONSE
     return is_cut_off or end.problem.slug in _UNREACHED
 
 
 def _forwarded_status(end: Failed | None) -> int | None:
-    return end.answer.head.status if end is not None and end.answer is not None else None
+    if end is None or end.status is not None:
+        return None if end is None else end.status
+    return None if end.answer is None else end.answer.head.status
 
 
 def _source(copy: StoredResponse) -> str:

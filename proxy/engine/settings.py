@@ -29,6 +29,8 @@ class EngineSettings:
     negative_ttl: float = 30.0
     outage_stale: float = 0.0
     s_maxage_forbids_stale: bool = True
+    agent: str = "discovery-proxy"
+    """The User-Agent of what is asked on behalf of everybody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,10 @@ class Voucher(Protocol):
         """What vouches for `document`; None where nothing but the way it came can. Never raises."""
         ...
 
+    async def remembers(self, target: Target) -> bool:
+        """Whether the manifest at `target` is remembered, which its origin may end. Never raises."""
+        ...
+
     async def withdrawn(self, target: Target) -> None:
         """The origin itself says that there is no document at `target`, or not any more. Never raises."""
         ...

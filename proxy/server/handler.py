@@ -34,8 +34,8 @@ _log = logging.getLogger("proxy.server")
 
 _ESTABLISHED = ResponseHead(200, "Connection Established", Fields((("Via", VIA),)))
 _CLIENT_GONE = "client-gone"
-# Problems that there is a document behind, and where it came from.
-_REJECTED_FROM = {Slug.NOT_A_DOCUMENT: "origin", Slug.TOO_LARGE: "origin", Slug.NO_TRUSTED_COPY: "mirror"}
+# Problems that there is a document of the origin's behind.
+_OF_DOCUMENTS = frozenset({Slug.NOT_A_DOCUMENT, Slug.TOO_LARGE})
 _MALFORMED_BODY = Problem(Slug.BAD_REQUEST, "The request body is not well-formed HTTP/1.1.")
 
 
@@ -247,9 +247,16 @@ class _Exchange:
         self._journal.ended(self._entry, outcome, self._clock() - self._started, body_bytes)
 
 
+def _refused_from(problem: Problem) -> str | None:
+    """Where a copy came from that was not believed; None where no copy came at all."""
+    attempts = problem.members.get("attempts")
+    refused = (one for one in attempts if one["outcome"] == "refused") if isinstance(attempts, list) else ()
+    return next((str(one["source"]) for one in refused), None)
+
+
 def _rejection(problem: Problem, outcome: Outcome, now: float) -> list[tuple[str, str]]:
     """Discovery-Trust of a document that came and is not believed."""
-    source = _REJECTED_FROM.get(problem.slug)
+    source = "origin" if problem.slug in _OF_DOCUMENTS else _refused_from(problem)
     if source is None or outcome.document_class == DocumentClass.OTHER:
         return []
     return [("Discovery-Trust", rejected(source, now).told(now))]

@@ -44,7 +44,8 @@ async def _explain(settings: Settings, path: Path, url: str) -> dict[str, object
     }
     network = open_network(settings.model_copy(update=bare), OwnListeners(), wall_clock)
     try:
-        return await build_engine(settings, kept, network).control.explain(url)
+        told = await build_engine(settings, kept, network).control.explain(url)
+        return told | {"trust": {"error": "what is known of domains is told by a running proxy alone"}}
     finally:
         await network.close()
         await kept.close(_PATIENCE)

@@ -234,6 +234,8 @@ class Service:
                 await self._under_way.ended()
         # Answers may still be on their way out. The framework takes its limit twice over, and zero for none.
         await self._web.shutdown(max((ending - clock()) / 2, _CUTTING_SECONDS))
+        # Nothing new is begun behind the scenes, and what has been learnt can still be written.
+        await self._engine.close()
         await self._kept.flights.close(max(ending - clock(), 0.0))
         tasks = tuple(self._tasks)
         for task in tasks:

@@ -76,12 +76,12 @@ def build_trust(
 ) -> Trusting:
     """The parts, on the records that outlast them."""
     clock, observer = state.clock, state.observer
-    known = Known(records, turns, trust, clock)
+    known = Known(records, turns, state.copies, trust, clock)
     documents = DidDocuments(origin, mirrors, AGENT, clock, observer)
-    pinning = Pinning(documents, known, state.copies, trust, clock, observer)
+    pinning = Pinning(documents, known, trust, clock, observer)
     continuing = Continuing(documents, known, trust, clock, observer)
     verifier = Verifier(trust, clock, observer)
-    voucher = SignatureVoucher(known, pinning, verifier, state.generations, clock)
+    voucher = SignatureVoucher(known, pinning, verifier, state.store, clock)
     recovery = Recovery(mirrors, observer, clock, failover)
     control = TrustControl(records, known, pinning, trust, clock)
     return Trusting(known, pinning, continuing, verifier, voucher, recovery, control)

@@ -135,6 +135,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         negative_ttl=cache.negative_ttl,
         outage_stale=cache.outage_stale,
         s_maxage_forbids_stale=cache.s_maxage_forbids_stale,
+        agent=AGENT,
     )
 
 

@@ -94,6 +94,10 @@ UNVERIFIABLE: Final = frozenset(
 """Reasons that leave it open whether a signature is good (SIG-8); with any other it is not."""
 
 
+UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION})
+"""Reasons that a newer DID document may do away with."""
+
+
 class Untrusted(ValueError):
     """Something is not believed; `detail` is for people and repeats no published text."""
 

@@ -21,13 +21,13 @@ import pytest
 import pytest_asyncio
 
 from proxy.ports import TrustRecords, TrustRecordsDamaged, TrustRecordsUnavailable
-from proxy.stores import trustfile
+from proxy.stores import durablefile, trustfile
 from proxy.stores.recentknowledge import RecentKnowledge
 from proxy.stores.trustfile import TrustFile, TrustFileDamaged
 from proxy.stores.trustrecords import DAMAGED, UNAVAILABLE, MemoryTrustRecords, SqliteTrustRecords
 from proxy.trust.records.codec import to_record
 from proxy.trust.records.knowledge import Knowledge
-from proxy.trust.records.publication import Edition, KnownManifest, edition
+from proxy.trust.records.publication import MIRRORS, Edition, KnownManifest, edition
 from tests.trust.records.domains import LISTED, NOW, URL, accepted, known_domain, manifest, version
 
 KNOWN = known_domain()
@@ -194,9 +194,9 @@ async def test_who_is_quicker_makes_the_file(tmp_path: Path, monkeypatch: pytest
     assert list(content(tmp_path)) == ["trust.db"]
 
 
-def known_manifest(body: bytes, described: bytes) -> KnownManifest:
-    """One with this body and the version of another."""
-    return KnownManifest(URL, Edition(body, "a" * 64, version(described), True, NOW))
+def known_manifest(listing: bytes) -> KnownManifest:
+    """One with such a list of mirrors, which need not be one."""
+    return KnownManifest(URL, Edition(listing, "a" * 64, version(manifest()), True, NOW))
 
 
 # A record that is damaged.
@@ -227,13 +227,13 @@ def with_a_text_as_key(path: Path) -> None:
     changed_in_file(path, "UPDATE records SET authority='example.com' WHERE authority=?", b"example.com")
 
 
-def with_another_body(path: Path) -> None:
+def with_another_list(path: Path) -> None:
     """The digest is right, what it vouches for is not."""
-    unreadable = replace(KNOWN, manifests={URL: known_manifest(b"{", manifest())})
+    unreadable = replace(KNOWN, manifests={URL: known_manifest(b"{")})
     changed_in_file(path, "UPDATE records SET record=? WHERE authority=?", to_record(unreadable), b"example.com")
 
 
-DAMAGES = [of_another, cut_short, as_text, under_another_key, with_a_text_as_key, with_another_body]
+DAMAGES = [of_another, cut_short, as_text, under_another_key, with_a_text_as_key, with_another_list]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -276,9 +276,9 @@ async def test_a_record_that_is_damaged_while_in_use(tmp_path: Path, caplog: pyt
 async def test_what_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
     records = on_file(tmp_path / "trust.db")
     await records.put(KNOWN)
-    unreadable = replace(KNOWN, manifests={URL: known_manifest(b'{"a":1,"a":1}', manifest())})
-    other_version = replace(KNOWN, manifests={URL: known_manifest(manifest(**LISTED), manifest(n=1))})
-    for known in (unreadable, other_version):
+    unreadable = replace(KNOWN, manifests={URL: known_manifest(b'{"a":1,"a":1}')})
+    unlike_others = replace(KNOWN, manifests={URL: known_manifest(b"[]")})
+    for known in (unreadable, unlike_others):
         with pytest.raises(TrustRecordsUnavailable):
             await records.put(known)
     assert await records.get("example.com") == KNOWN and records.degraded == ()
@@ -466,9 +466,9 @@ async def test_a_disk_that_is_full(
 ) -> None:
     path = tmp_path / "trust.db"
     await filled(path, KNOWN)
-    body = manifest(pad="x" * 50_000, **LISTED)
+    body = manifest(**{MIRRORS: ["https://mirror.example/" + "x" * 50_000]})
     with monkeypatch.context() as full:
-        full.setattr(trustfile, "_PRAGMAS", (*trustfile._PRAGMAS, "max_page_count=6"))
+        full.setattr(durablefile, "_PRAGMAS", (*durablefile._PRAGMAS, "max_page_count=6"))
         records = on_file(path)
         large = replace(NEWER, manifests={URL: KnownManifest(URL, of(body))})
         await records.put(large)
@@ -488,7 +488,7 @@ def of(body: bytes) -> Edition:
 async def test_a_file_that_may_only_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "trust.db"
     await filled(path, KNOWN)
-    monkeypatch.setattr(trustfile, "_PRAGMAS", (*trustfile._PRAGMAS, "query_only=ON"))
+    monkeypatch.setattr(durablefile, "_PRAGMAS", (*durablefile._PRAGMAS, "query_only=ON"))
     records = on_file(path)
     assert await records.get("example.com") == KNOWN
     await records.put(NEWER)

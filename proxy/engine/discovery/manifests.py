@@ -71,7 +71,9 @@ async def _pointed(call: Call, target: Target, *, needs_signature: bool) -> Foun
         detail = "The record names another host, and neither DNSSEC nor a signature vouches for it."
         call.steps.note(_STEP, shown(target), StepOutcome.SKIPPED, detail)
         return None
-    return await _read(call, target, needs_signature=needs_signature)
+    found = await _read(call, target, needs_signature=needs_signature)
+    # Unproven it says nothing, not even that there is nothing.
+    return None if needs_signature and found.manifest is None else found
 
 
 async def _read(call: Call, target: Target, *, needs_signature: bool = False) -> FoundManifest:

@@ -61,15 +61,14 @@ class Continuing:
         self._looked_at[authority] = self._clock()
         if len(self._looked_at) > _MOST_REMEMBERED:
             self._looked_at.popitem(last=False)
+        after = known
         for found in await self._documents.from_elsewhere(pin.did, pin.log.verified.watchers, mirrors):
+            # The longest counts, whoever brings it first.
             try:
                 after = await self._known.change(authority, partial(self._continued, found), off_loop=True)
             except Untrusted as error:
                 self._tell(authority, pin.did, error.reason.value)
-                continue
-            if after.pin != pin:
-                return True
-        return False
+        return after is not None and after.pin != pin
 
     def _continued(self, found: Fetched, known: Knowledge) -> Knowledge:
         now, pin = self._clock(), known.pin

@@ -19,6 +19,7 @@ from proxy.trust.records.pin import Pin, PinSource
 from proxy.trust.records.publication import KnownManifest
 
 _HTTPS_PORT: Final = 443
+_MOST_SEARCHED: Final = 100_000
 
 
 class TrustControl:
@@ -36,7 +37,7 @@ class TrustControl:
     async def known(self, did: str | None, limit: int) -> list[dict[str, object]]:
         """What is known of each authority, of that of one DID, or of all; at most `limit`."""
         told: list[dict[str, object]] = []
-        for authority in await self._records.authorities(limit):
+        for authority in await self._records.authorities(limit if did is None else _MOST_SEARCHED):
             try:
                 knowledge = await self._known.get(authority)
             except TrustRecordsDamaged:
@@ -44,7 +45,7 @@ class TrustControl:
                 continue
             if knowledge is not None and did in (None, knowledge.did):
                 told.append(self._told(knowledge))
-        return told
+        return told[:limit]
 
     async def of_authority(self, authority: str) -> dict[str, object] | None:
         """What is known of one authority; None for nothing."""
@@ -54,8 +55,9 @@ class TrustControl:
     async def pin(self, host: str) -> dict[str, object] | None:
         """Ask a domain for its keys now and believe them without a second sighting; None where it has none."""
         authority = _authority(host)
+        began = self._clock()
         knowledge = await self._pinning.renew(authority)
-        if knowledge is None or knowledge.pin is None:
+        if knowledge is None or knowledge.pin is None or knowledge.pin.last_confirmed_at < began:
             return None
         now = self._clock()
 
@@ -70,7 +72,7 @@ class TrustControl:
 
     async def unpin(self, host: str) -> bool:
         """Forget a domain: keys, tombstones, manifests, a damaged record too; whether there was anything."""
-        return await self._records.remove(_authority(host))
+        return await self._pinning.forget(_authority(host))
 
     def _told(self, knowledge: Knowledge) -> dict[str, object]:
         return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from proxy.discovery.names import is_local
+from proxy.engine.copies import Copies
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
 from proxy.http.targets import Target, parse_authority
 from proxy.ports import Clock, TrustRecords
@@ -52,8 +53,11 @@ class Turns:
 class Known:
     """Knowledge by authority. Reading and changing raise TrustRecordsUnavailable and nothing else."""
 
-    def __init__(self, records: TrustRecords, turns: Turns, settings: TrustSettings, clock: Clock) -> None:
+    def __init__(
+        self, records: TrustRecords, turns: Turns, copies: Copies, settings: TrustSettings, clock: Clock
+    ) -> None:
         self._records = records
+        self._copies = copies
         self._anchors = settings.anchors
         self._clock = clock
         self._turns = turns
@@ -87,7 +91,16 @@ class Known:
             after = await asyncio.to_thread(change, known) if off_loop else change(known)
             if after != before:
                 await self._records.put(after)
+            if _has_lost_keys(before, after):
+                # A key that is gone is dead at once, also for the copies that it verified.
+                self._copies.drop_all_of(f"https://{authority}")
             return after
+
+    async def forget(self, authority: str) -> bool:
+        """Forget an authority, a damaged record of it too; whether there was anything."""
+        async with self._turns.of(authority):
+            self._copies.drop_all_of(f"https://{authority}")
+            return await self._records.remove(authority)
 
     def _anchored(self, known: Knowledge) -> Knowledge:
         """With what the operator says, or without what he says no longer."""
@@ -106,6 +119,12 @@ class Known:
             detail = {"host": known.authority, "did": anchor.did, "reason": error.reason.value}
             _log.error("the configured DID document is not believed", extra=detail)
             return known
+
+
+def _has_lost_keys(before: Knowledge | None, after: Knowledge) -> bool:
+    if before is None or before.pin is None:
+        return False
+    return after.pin is None or after.pin.did != before.pin.did or not before.pin.keys <= after.pin.keys
 
 
 def _is_anchored(known: Knowledge | None) -> bool:

@@ -10,13 +10,12 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from proxy.engine.copies import Copies
 from proxy.engine.trust.documents import DidDocuments, Fetched, FetchEnd, NotThere, Unchanged, Unusable
 from proxy.engine.trust.known import Known, default_did, is_of_authority
 from proxy.engine.trust.settings import TrustSettings
@@ -43,9 +42,11 @@ _WEBVH: Final = "did:webvh:"
 # After a failure the domain is asked again on the next occasion, but not more often than this.
 _RETRY_SECONDS: Final = 60.0
 _RETRY_ABSENT_SECONDS: Final = 3600.0
-# Authorities whose pins are kept young without an occasion; of more, those seen last.
+# Authorities whose pins are kept young without an occasion.
 _MOST_TENDED: Final = 10_000
 _TENDED_AT_ONCE: Final = 4
+# Documents that wait for keys at once.
+_MOST_WAITING: Final = 1_000
 # From this size on a document takes milliseconds to read.
 _OFF_THE_LOOP: Final = 16 * 1024
 
@@ -80,13 +81,11 @@ class Pinning:
         self,
         documents: DidDocuments,
         known: Known,
-        copies: Copies,
         settings: TrustSettings,
         clock: Clock,
         observer: Observer,
     ) -> None:
         self._documents = documents
-        self._copies = copies
         self._known = known
         self._settings = settings
         self._clock = clock
@@ -94,6 +93,7 @@ class Pinning:
         self._calls: SingleCalls[str, Knowledge | None] = SingleCalls()
         self._asked: OrderedDict[str, _Asked] = OrderedDict()
         self._background: set[asyncio.Task[None]] = set()
+        self._waiting: set[tuple[str, str]] = set()
 
     async def close(self) -> None:
         """Give up what is under way."""
@@ -125,18 +125,28 @@ class Pinning:
         """Ask the domain now, however lately it was asked; what is known then. Raises TrustRecordsUnavailable."""
         return await self._calls.call(authority, lambda: self._renew(authority))
 
-    def is_renewing(self, authority: str) -> bool:
-        """Whether the domain is being asked now."""
-        return authority in self._calls
-
-    def when_renewed(self, authority: str, then: Callable[[], None]) -> None:
-        """Do `then` when the answer that is waited for has come."""
+    def when_keys_come(self, authority: str, url: str, then: Callable[[], Awaitable[None]]) -> None:
+        """Do `then` for `url`, once, if the domain is being asked now and answers with its keys."""
+        waiting = (authority, url)
+        if authority not in self._calls or waiting in self._waiting or len(self._waiting) >= _MOST_WAITING:
+            return
+        self._waiting.add(waiting)
 
         async def wait() -> None:
-            await self.renew(authority)
-            then()
+            try:
+                renewing = authority in self._calls
+                known = await (self.renew(authority) if renewing else self._known.get(authority))
+            finally:
+                self._waiting.discard(waiting)
+            if known is not None and known.pin is not None:
+                await then()
 
         self._behind(wait())
+
+    async def forget(self, authority: str) -> bool:
+        """Forget a domain, and that it was asked; whether anything was known of it."""
+        self._asked.pop(authority, None)
+        return await self._known.forget(authority)
 
     def begin(self) -> None:
         """Take up what was tended before this process, or this configuration."""
@@ -154,6 +164,8 @@ class Pinning:
         now = self._clock()
         due = [authority for authority, asked in self._asked.items() if now - asked.at >= 86_400.0]
         for authority in due[:_TENDED_AT_ONCE]:
+            # One that cannot be renewed keeps no other waiting.
+            self._asked.move_to_end(authority)
             self._behind(self._renew_overdue(authority))
 
     async def _renew_overdue(self, authority: str) -> None:
@@ -227,9 +239,6 @@ class Pinning:
         except Untrusted as error:
             self._tell(authority, did, error.reason.value)
             return Unusable(error.reason.value)
-        if pin is not None and after.pin is not None and not pin.keys <= after.pin.keys:
-            # A key that is gone is dead at once, also for the copies that it verified.
-            self._copies.drop_all_of(f"https://{authority}")
         self._alarm(authority, after.pin)
         return end
 

@@ -32,7 +32,7 @@ from proxy.http.messages import Request
 from proxy.http.targets import Target
 from proxy.ports import TrustRecordsUnavailable
 from proxy.single import SingleCalls
-from proxy.trust.reasons import Reason
+from proxy.trust.reasons import UNKNOWN_KEY
 from proxy.trust.records.knowledge import (
     Knowledge,
     ipns_seen,
@@ -44,7 +44,6 @@ from proxy.trust.rollback import Equivocal, Version
 from proxy.trust.verdict import CopySource, Rejected, UnverifiedCopy, Verdict
 
 _NOT_GOOD: Final = frozenset({ManifestEvent.SUPERSEDED, ManifestEvent.EQUIVOCATION})
-_UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION})
 # Where nobody has a copy, the same places are not asked again for this long; doubled each time.
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 15.0
@@ -96,16 +95,19 @@ class Standby:
         self._missing: OrderedDict[str, _Missing] = OrderedDict()
         self._prepared: set[asyncio.Task[None]] = set()
 
-    async def find(self, request: Request) -> Found:
+    async def find(self, request: Request, *, is_silent: bool) -> Found:
         """A verified copy, from now on held for others; or why there is none."""
         uri, generation = request.target.uri, self._generations.latest
+        held = self._copies.get(uri)
+        if held is not None and held.generation == generation and held.fresh_until > self._clock():
+            return held
         missing = self._missing.get(uri)
         if missing is not None and missing.counts(generation, self._clock()):
             return missing.found
         found = await self._calls.call((uri, generation), lambda: self._search(request))
         if isinstance(found, StoredResponse):
             self._missing.pop(uri, None)
-            self._probing.start(request, self._renew)
+            self._probing.start(request, self._renew, is_silent=is_silent)
         elif isinstance(found, NoCopy):
             self._remember_missing(uri, found, generation)
         return found
@@ -117,7 +119,7 @@ class Standby:
             return
 
         async def look() -> None:
-            await self.find(request)
+            await self.find(request, is_silent=False)
 
         task = asyncio.get_running_loop().create_task(look())
         self._prepared.add(task)
@@ -137,7 +139,8 @@ class Standby:
 
     def _remember_missing(self, uri: str, found: NoCopy, generation: int) -> None:
         before = self._missing.pop(uri, None)
-        pause = _FIRST_PAUSE if before is None else min(before.pause * 2, _LONGEST_PAUSE)
+        is_in_a_row = before is not None and self._clock() - before.until < _LONGEST_PAUSE
+        pause = min(before.pause * 2, _LONGEST_PAUSE) if before is not None and is_in_a_row else _FIRST_PAUSE
         self._missing[uri] = _Missing(found, generation, self._clock() + pause, pause)
         if len(self._missing) > _MOST_MISSING:
             self._missing.popitem(last=False)
@@ -181,11 +184,12 @@ class Standby:
         end = await self._recovery.recover(plan, judge, known.ipns)
         _tell(authority, end)
         await self._note_names(authority, end)
+        nobody = NoCopy(tuple(attempt.told() for attempt in end.attempts if not attempt.is_of_gateway))
         if isinstance(end, Exhausted):
-            return NoCopy(tuple(attempt.told() for attempt in end.attempts if not attempt.is_of_gateway))
+            return nobody
         after = await self._remember(authority, target.uri, end, search)
         if after is None:
-            return OriginAnswered()
+            return OriginAnswered() if search.is_overtaken else nobody
         verified, longest = end.verified, self._mirror_max_age
         seconds = longest if end.max_age is None else min(longest, max(0.0, end.max_age))
         vouching = self._verifier.vouching(verified.signed, verified.copy.source, after, is_stale=verified.is_stale)
@@ -195,7 +199,7 @@ class Standby:
     async def _judge(self, copy: UnverifiedCopy, authority: str, uri: str, mirrors: Sequence[Target]) -> Verdict:
         verdict = await self._verify(copy, authority, uri)
         # Keys may have rotated while the domain is away: a did:webvh log from elsewhere can say so.
-        may_rotate = isinstance(verdict, Rejected) and verdict.reason in _UNKNOWN_KEY
+        may_rotate = isinstance(verdict, Rejected) and verdict.reason in UNKNOWN_KEY
         if may_rotate and await self._continuing.look(authority, mirrors):
             return await self._verify(copy, authority, uri)
         return verdict
@@ -239,7 +243,10 @@ class Standby:
         await self._known.change(authority, noted)
 
     async def _remember(self, authority: str, uri: str, end: Recovered, search: Search) -> Knowledge | None:
-        """The version seen, durably, before anybody is told of it; None where the origin has overtaken it."""
+        """The version seen, durably, before anybody is told of it; None where it counts no longer.
+
+        The origin may have answered meanwhile, or another copy have been accepted that is newer or contradicts it.
+        """
         body, signed, now = end.verified.copy.body, end.verified.signed, self._clock()
         version = await self._verifier.version(body, signed.signed_at or now)
         events: list[ManifestEvent] = []

@@ -92,7 +92,8 @@ class Verifier:
         now, rules = self._clock(), self._settings.rules
         _, anchor = self._anchor(known, now, is_from_origin=True)
         confirmed_at = now if anchor is None else anchor.confirmed_at
-        ends_at = confirmed_at + rules.hard
+        is_held_to_age = self._settings.is_strict and source is not CopySource.ORIGIN
+        ends_at = confirmed_at + (rules.soft if is_held_to_age else rules.hard)
         if signed.valid_until is not None:
             ends_at = min(ends_at, signed.valid_until)
         return Vouching(

@@ -7,20 +7,21 @@ for mirrors (TRUST.md §6.3, CONTRACT §14.2). What an origin publishes is remem
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
-from proxy.caching.generations import uri_scope
 from proxy.caching.vouching import TrustState, Vouching
 from proxy.discovery.classes import DocumentClass
+from proxy.discovery.names import is_local
 from proxy.engine.trust.known import Known, authority_of, default_did
 from proxy.engine.trust.pinning import Occasion, Pinning
 from proxy.engine.trust.verifying import Verifier
 from proxy.engine.vouching import Document, Keeping
 from proxy.http.codings import CodingFault, decode_body
-from proxy.http.targets import Target
-from proxy.ports import Clock, Generations, StoreUnavailable, TrustRecordsDamaged, TrustRecordsUnavailable
-from proxy.trust.reasons import UNVERIFIABLE, Reason, Untrusted
+from proxy.http.targets import Target, parse_target
+from proxy.ports import Clock, TrustRecordsDamaged, TrustRecordsUnavailable
+from proxy.stores.tiered import Tiered
+from proxy.trust.reasons import UNKNOWN_KEY, UNVERIFIABLE, Reason, Untrusted
 from proxy.trust.records.knowledge import (
     DnsDidEvent,
     Knowledge,
@@ -42,7 +43,6 @@ _SIGNATURES: Final = {
     DocumentClass.AI_CATALOG: (b'"signature"',),
 }
 _NO_KEYS_YET: Final = frozenset({Reason.TRUST_ANCHOR_MISSING})
-_UNKNOWN_KEY: Final = frozenset({Reason.VM_NOT_FOUND, Reason.VM_NOT_ASSERTION})
 
 _log = logging.getLogger("proxy.trust")
 
@@ -50,13 +50,11 @@ _log = logging.getLogger("proxy.trust")
 class SignatureVoucher:
     """Implements engine.vouching.Voucher and engine.vouching.DomainTrust."""
 
-    def __init__(
-        self, known: Known, pinning: Pinning, verifier: Verifier, generations: Generations, clock: Clock
-    ) -> None:
+    def __init__(self, known: Known, pinning: Pinning, verifier: Verifier, store: Tiered, clock: Clock) -> None:
         self._known = known
         self._pinning = pinning
         self._verifier = verifier
-        self._generations = generations
+        self._store = store
         self._clock = clock
 
     async def vouch(self, document: Document, keeping: Keeping) -> Vouching | None:
@@ -75,17 +73,25 @@ class SignatureVoucher:
         except TrustRecordsUnavailable as error:
             return self._unknown(authority, error)
 
-    async def withdrawn(self, target: Target) -> None:
-        """The origin says that there is no manifest: no mirror may say otherwise. Never raises."""
+    async def remembers(self, target: Target) -> bool:
+        """Whether the manifest at `target` is remembered, which its origin may end. Never raises."""
         authority = authority_of(target)
         try:
             known = await self._known.get(authority) if authority else None
-            if known is not None and target.uri in known.manifests:
-                now = self._clock()
-                await self._known.change(authority, lambda known: manifest_withdrawn(known, target.uri, now))
-                _log.info("manifest withdrawn by its origin", extra={"host": authority})
         except TrustRecordsUnavailable as error:
             self._unknown(authority, error)
+            return False
+        return known is not None and target.uri in known.manifests
+
+    async def withdrawn(self, target: Target) -> None:
+        """The origin says that there is no manifest: no mirror may say otherwise. Never raises."""
+        authority, now = authority_of(target), self._clock()
+        try:
+            await self._known.change(authority, lambda known: manifest_withdrawn(known, target.uri, now))
+        except TrustRecordsUnavailable as error:
+            self._unknown(authority, error)
+        else:
+            _log.info("manifest withdrawn by its origin", extra={"host": authority})
 
     def _unknown(self, authority: str, error: TrustRecordsUnavailable) -> Vouching:
         _log.warning("nothing is known of a domain", extra={"host": authority, "reason": str(error)})
@@ -93,6 +99,8 @@ class SignatureVoucher:
 
     async def vouch_for(self, domain: str, target: Target, body: bytes) -> Vouching | None:
         """What a signature of `domain` makes of a manifest that lies elsewhere, None where there is none."""
+        if is_local(domain) or not default_did(domain):
+            return None
         try:
             return await self._judged(domain, DocumentClass.MANIFEST, target.uri, body, Keeping.NOT_FOR_OTHERS)
         except TrustRecordsUnavailable as error:
@@ -100,9 +108,11 @@ class SignatureVoucher:
 
     async def dns_did_seen(self, domain: str, did: str | None) -> bool:
         """Note the DID that DNS names for `domain`; whether it is another than the pinned one."""
+        if is_local(domain) or not default_did(domain):
+            return False
         try:
             known = await self._known.get(domain)
-            if (known is None and did is None) or not default_did(domain):
+            if known is None and did is None:
                 return False
             if known is None or known.dns_did != did:
                 known = await self._known.change(domain, lambda known: dns_did_seen(known, did).knowledge)
@@ -124,6 +134,8 @@ class SignatureVoucher:
             self._verifier.unsigned(document_class.value, copy, authority)
         if document_class is DocumentClass.MANIFEST:
             await self._learn(authority, uri, body, signed, keeping)
+            if keeping is Keeping.MAY and isinstance(signed, Rejected) and signed.reason in _NO_KEYS_YET:
+                self._pinning.when_keys_come(authority, uri, lambda: self._judge_again(parse_target(uri)))
         if isinstance(signed, Rejected):
             return self._of_tls(signed.reason, _standing(signed.reason))
         if signed is None:
@@ -142,13 +154,15 @@ class SignatureVoucher:
             await self._forget(authority, uri, body)
         elif keeping is Keeping.MAY and (not isinstance(signed, Rejected) or signed.reason in _NO_KEYS_YET):
             await self._keep(authority, uri, body, signed if isinstance(signed, Signed) else None)
-        if isinstance(signed, Rejected) and signed.reason in _NO_KEYS_YET and self._pinning.is_renewing(authority):
-            self._pinning.when_renewed(authority, lambda: self._judge_again(uri))
 
-    def _judge_again(self, uri: str) -> None:
-        """What was stored before its keys had come is validated at the next request, and judged by them."""
-        with suppress(StoreUnavailable):
-            self._generations.mark((uri_scope(uri),), self._clock(), soft=True)
+    async def _judge_again(self, target: Target) -> None:
+        """Judge by its keys, which have come, what was stored before they had."""
+        keeping = Keeping.MAY if await self.remembers(target) else Keeping.NOT_FOR_OTHERS
+        for stored in self._store.peek(target.uri)[-1:]:
+            document = Document(target, stored.document_class, stored.status, stored.fields, stored.body)
+            vouching = await self.vouch(document, keeping)
+            if any(held is stored for held in self._store.peek(target.uri)):
+                self._store.put(target.uri, replace(stored, vouching=vouching))
 
     async def _forget(self, authority: str, uri: str, body: bytes) -> None:
         """The publisher lets nobody keep this one, and so the one before is out of date for good."""
@@ -164,7 +178,7 @@ class SignatureVoucher:
         """The good proof, or why there is none; None without any. With whether the pin is old."""
         known = await self._pinning.knowledge(authority, Occasion.MANIFEST, wait=True)
         signed, is_stale = await self._held_against(known, authority, document_class, copy)
-        if isinstance(signed, Rejected) and signed.reason in _UNKNOWN_KEY:
+        if isinstance(signed, Rejected) and signed.reason in UNKNOWN_KEY:
             known = await self._pinning.knowledge(authority, Occasion.UNKNOWN_KEY, wait=True)
             signed, is_stale = await self._held_against(known, authority, document_class, copy)
         if isinstance(signed, Rejected) and signed.reason is Reason.UNSIGNED:

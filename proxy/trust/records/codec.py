@@ -1,9 +1,9 @@
 """The durable form of what is known of an authority: an octet string that vouches for itself.
 
-The SHA-256 of the text in hex, a line feed, the text: JSON of one format, bodies in base64. The disk is not trusted
-(TRUST.md §6.3): nothing that can be derived is read from it. The DID document and the log are verified again, and
-versions are computed again from the manifests whose bodies are kept. Format 1 kept every body and did not tell what
-came from mirrors; it is read, and no longer written.
+The SHA-256 of the text in hex, a line feed, the text: JSON of one format, documents in base64. The disk is not
+trusted (TRUST.md §6.3): the DID document and the log are verified again. Of manifests no body is kept, so that a
+record stays small. Format 1 kept every body and did not tell what came from mirrors, format 2 kept those that list
+mirrors; both are read, and no longer written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from typing import Final
 
 from proxy.trust.did.document import parse_did_document
 from proxy.trust.reasons import Untrusted
-from proxy.trust.records.editions import manifest_members, read_manifest, read_manifest_of_format_1
+from proxy.trust.records.editions import (
+    manifest_members,
+    read_manifest,
+    read_manifest_of_format_1,
+    read_manifest_of_format_2,
+)
 from proxy.trust.records.keyring import KeyRing
 from proxy.trust.records.knowledge import (
     MOST_IPNS_NAMES,
@@ -40,13 +45,14 @@ from proxy.trust.records.publication import KnownManifest
 from proxy.trust.records.webvh import keys_of, read_log, state_of
 from proxy.trust.signatures.ijson import JsonObject, parse_ijson
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 MOST_OCTETS: Final = 32 * 2**20
 
 _DIGEST_DIGITS: Final = 64
 _LARGEST_SEQUENCE: Final = 2**64 - 1
 _READERS: Final[dict[int, Callable[[JsonObject], KnownManifest]]] = {
     1: read_manifest_of_format_1,
+    2: read_manifest_of_format_2,
     FORMAT: read_manifest,
 }
 

@@ -1,12 +1,13 @@
-"""Manifests in the record of an authority. What has a body is computed again from it when it is read."""
+"""Manifests in the record of an authority. Formats 1 and 2 held bodies, from which the rest is computed."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from typing import Final
 
 from proxy.trust.records.members import (
-    base64_of,
     damaged,
     flag_of,
     integer_of,
@@ -34,10 +35,13 @@ def manifest_members(manifest: KnownManifest) -> JsonObject:
 
 
 def read_manifest(members: JsonObject) -> KnownManifest:
+    """The manifest that a record of format 3 holds. Raises Untrusted."""
+    return _manifest(members, _edition)
+
+
+def read_manifest_of_format_2(members: JsonObject) -> KnownManifest:
     """The manifest that a record of format 2 holds. Raises Untrusted."""
-    carried = None if members.get("carried") is None else _edition(object_of(members, "carried"))
-    claims = tuple(_version(claim) for claim in objects_of(members, "claims", MOST_CLAIMS))
-    return KnownManifest(text_of(members, "url"), _edition(object_of(members, "published")), carried, claims)
+    return _manifest(members, _edition_of_format_2)
 
 
 def read_manifest_of_format_1(members: JsonObject) -> KnownManifest:
@@ -45,25 +49,43 @@ def read_manifest_of_format_1(members: JsonObject) -> KnownManifest:
     return KnownManifest(text_of(members, "url"), _with_body(members, octets_of(members, "body")))
 
 
+def _manifest(members: JsonObject, read: Callable[[JsonObject], Edition]) -> KnownManifest:
+    carried = None if members.get("carried") is None else read(object_of(members, "carried"))
+    claims = tuple(_version(claim) for claim in objects_of(members, "claims", MOST_CLAIMS))
+    return KnownManifest(text_of(members, "url"), read(object_of(members, "published")), carried, claims)
+
+
 def _edition_members(known: Edition) -> JsonObject:
-    members: JsonObject = {
-        "body": base64_of(known.body),
-        "created": known.version.created,
+    return {
+        "listing": known.listing.decode("ascii"),
+        "sha256": known.sha256,
         "signed": known.signed,
         "accepted_at": known.accepted_at,
-    }
-    return members if known.body else members | {"sha256": known.sha256} | _version_members(known.version)
+    } | _version_members(known.version)
 
 
 def _edition(members: JsonObject) -> Edition:
+    listing = text_of(members, "listing").encode()
+    if listing and not _is_listing(listing):
+        raise damaged("A list of mirrors of it is none.")
+    signed, accepted_at = flag_of(members, "signed"), time_of(members, "accepted_at")
+    return Edition(listing, _sha256(members, "sha256"), _version(members), signed, accepted_at)
+
+
+def _edition_of_format_2(members: JsonObject) -> Edition:
     body = octets_of(members, "body")
-    if not body:
-        signed, accepted_at = flag_of(members, "signed"), time_of(members, "accepted_at")
-        return Edition(b"", _sha256(members, "sha256"), _version(members), signed, accepted_at)
-    found = _with_body(members, body)
-    if not found.body:
-        raise damaged("A body of it lists no mirrors.")
-    return found
+    if body:
+        return _with_body(members, body)
+    signed, accepted_at = flag_of(members, "signed"), time_of(members, "accepted_at")
+    return Edition(b"", _sha256(members, "sha256"), _version(members), signed, accepted_at)
+
+
+def _is_listing(listing: bytes) -> bool:
+    try:
+        listed = json.loads(listing)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(listed, list) and bool(listed)
 
 
 def _with_body(members: JsonObject, body: bytes) -> Edition:

@@ -196,9 +196,13 @@ def _changed(knowledge: Knowledge, url: str, publication: Publication) -> Manife
     manifest = publication.manifest
     if manifest is None or manifest == knowledge.manifests.get(url):
         return ManifestChange(knowledge, publication.event)
-    others = [(other, known) for other, known in knowledge.manifests.items() if other != url]
-    newest = dict([*others, (url, manifest)][-MOST_MANIFESTS:])
-    return ManifestChange(replace(knowledge, manifests=newest), publication.event)
+    manifests = {other: known for other, known in knowledge.manifests.items() if other != url}
+    # Any path may end in the name of a manifest; those of the domain itself give way to none of them.
+    root = f"https://{knowledge.authority}/.well-known/"
+    expendable = [other for other in manifests if not other.startswith(root)]
+    for other in expendable[: max(0, len(manifests) + 1 - MOST_MANIFESTS)]:
+        del manifests[other]
+    return ManifestChange(replace(knowledge, manifests=manifests | {url: manifest}), publication.event)
 
 
 def _not_before(knowledge: Knowledge, now: float) -> Knowledge:

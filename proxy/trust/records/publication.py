@@ -3,7 +3,7 @@
 What the domain itself published stays known while a mirror's newer copy stands above it. Mirrors that contradict
 each other cost nothing but what they brought: the domain's own version is the last one known to be good, and what
 it publishes next ends every contest. Invariants: only the domain's own word makes a manifest known; what is carried
-is signed; a body is kept only where it lists mirrors, for nothing else asks for it.
+is signed; of a body nothing is kept but the head of its list of mirrors, so that no publisher's record grows large.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from typing import Final
 from proxy.trust.rollback import MOST_CLAIMS, Accepted, Baseline, Contested, Version, equivocates, judge
 
 MIRRORS: Final = "x-independent-mirrors"
+# As many as are ever read of a list, and room for as long as their URLs get.
+_MOST_LISTED: Final = 64
+MOST_LISTING: Final = 64 * 1024
 
 
 class ManifestEvent(StrEnum):
@@ -35,12 +38,11 @@ class ManifestEvent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A manifest as received: `body`, or b"" where it lists no mirrors; `sha256` of what was received, in hex.
-
-    `accepted_at` in Unix seconds.
+    """A manifest as received: `listing`, the mirrors it lists as a JSON array, or b"" without any; `sha256` of what
+    was received, in hex; `accepted_at` in Unix seconds.
     """
 
-    body: bytes
+    listing: bytes
     sha256: str
     version: Version
     signed: bool
@@ -49,7 +51,7 @@ class Edition:
     @property
     def mirrors(self) -> list[object]:
         """The mirrors it lists, as they stand there."""
-        return _listed(self.body) if self.body else []
+        return list(json.loads(self.listing)) if self.listing else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class KnownManifest:
     @property
     def lists_mirrors(self) -> bool:
         """Whether there is a mirror to ask, now or once what was carried is given up."""
-        return any(edition.body for edition in (self.published, self.carried) if edition is not None)
+        return any(edition.listing for edition in (self.published, self.carried) if edition is not None)
 
     @property
     def baseline(self) -> Baseline:
@@ -114,7 +116,7 @@ class Publication:
 
 def edition(body: bytes, version: Version, *, signed: bool, accepted_at: float) -> Edition:
     """What is kept of a manifest, which is JSON and an object."""
-    return Edition(body if _listed(body) else b"", _sha256(body), version, signed, accepted_at)
+    return Edition(_listing(body), _sha256(body), version, signed, accepted_at)
 
 
 def published(known: KnownManifest | None, url: str, new: Edition) -> Publication:
@@ -162,9 +164,18 @@ def _event(judgement: Accepted) -> ManifestEvent:
     return ManifestEvent.NEWER if judgement.is_newer else ManifestEvent.SAME
 
 
-def _listed(body: bytes) -> list[object]:
+def _listing(body: bytes) -> bytes:
+    """The head of the list of mirrors of a manifest; what is too long to be kept ends it."""
     listed = json.loads(body).get(MIRRORS)
-    return listed if isinstance(listed, list) else []
+    kept: list[str] = []
+    octets = 0
+    for item in listed[:_MOST_LISTED] if isinstance(listed, list) else ():
+        text = json.dumps(item)
+        octets += len(text)
+        if octets > MOST_LISTING:
+            break
+        kept.append(text)
+    return f"[{','.join(kept)}]".encode() if kept else b""
 
 
 def _sha256(body: bytes) -> str:

@@ -215,6 +215,17 @@ async def test_where_all_misbehave_each_is_told(world: World, log: pytest.LogCap
         assert trust_of(answer) == ("rejected", {"source": "mirror"})
 
 
+async def test_where_no_copy_came_none_is_rejected(world: World) -> None:
+    async with world.proxy(failover__hedge_delay=3) as proxy:
+        await world.known(proxy, world.mirrored(signed_manifest(*MIRRORS)))
+        world.first.on(COPY_PATH, always(reply(b"", status=404)))
+        await world.second.down()
+        answer = await ask_manifest(proxy)
+        assert (answer.status, answer.slug) == (504, "no-trusted-copy")
+        assert {outcome for _, _, outcome, _ in attempts(answer)} == {"failed"}
+        assert answer.get("discovery-trust") is None
+
+
 async def test_a_certificate_of_another_name_is_no_mirror(world: World, log: pytest.LogCaptureFixture) -> None:
     """The first name leads to the second's server, which cannot prove to be the first."""
     misled = f"{FIRST_HOST}:443:127.0.0.1:{world.second.port}"

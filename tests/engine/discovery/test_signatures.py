@@ -93,24 +93,44 @@ async def test_a_did_of_dns_that_contradicts_the_pin() -> None:
         assert (trust["state"], trust["did"], trust["reasons"]) == ("verified", DID, ["dns_did_conflict"])
 
 
-ELSEWHERES: dict[str, tuple[bytes, str | None]] = {
-    "signed by the domain": (signed_manifest(), "verified"),
-    "unsigned": (b'{"profileId": "uaix.ai-ready-web.manifest.v1", "site": {"url": "https://example.com/"}}', None),
-    "signed by somebody else": (signed_manifest(key=OTHER_ED), None),
+UNSIGNED = b'{"profileId": "uaix.ai-ready-web.manifest.v1", "site": {"url": "https://example.com/"}}'
+# What the other host answers, whether it is believed, and the step that tells of it.
+ELSEWHERES: dict[str, tuple[int, bytes, bool, tuple[str, str]]] = {
+    "signed by the domain": (200, signed_manifest(), True, ("manifest", "found")),
+    "unsigned": (200, UNSIGNED, False, ("manifest-authority", "refused")),
+    "signed by somebody else": (200, signed_manifest(key=OTHER_ED), False, ("manifest-authority", "refused")),
+    "gone": (410, b"", False, ("manifest", "absent")),
 }
 
 
-@pytest.mark.parametrize(("body", "state"), ELSEWHERES.values(), ids=ELSEWHERES)
-async def test_on_another_host_only_a_signature_of_the_domain_counts(body: bytes, state: str | None) -> None:
-    async with domain() as n:
+@pytest.mark.parametrize(("status", "body", "counts", "step"), ELSEWHERES.values(), ids=ELSEWHERES)
+@pytest.mark.parametrize("own", [None, signed_manifest(routes=[])], ids=["alone", "beside the domain's own"])
+async def test_on_another_host_only_a_signature_of_the_domain_counts(
+    own: bytes | None, status: int, body: bytes, counts: bool, step: tuple[str, str]
+) -> None:
+    async with domain(own) as n:
         n.dns.txt("_agent.example.com", f"v=uaix1; endpoint={ELSEWHERE}")
-        n.publish(ELSEWHERE, body)
+        n.publish(ELSEWHERE, body, status=status)
+        n.publish(CARD_PATH, CARD)
         n.publish("https://cdn.example.net/.well-known/did.json", {})
         found = await n.discover()
-        assert (found["trust"] or {}).get("state") == state
-        if state is None:
-            assert found["manifest"] is None
-            assert found.step("manifest-authority")["outcome"] == "refused"
+        believed = body if counts else own
+        assert (found["trust"] or {}).get("state") == (None if believed is None else "verified")
+        assert (found["manifest"] or {}).get("body") == (None if believed is None else json.loads(believed))
+        name, outcome = step
+        assert found.step(name, ELSEWHERE)["outcome"] == outcome
+        # What does not count ends nothing either: the domain's own documents are still found.
+        assert found["outcome"] == "found" and ("a2a" in {one["protocol"] for one in found["endpoints"]})
+
+
+async def test_who_says_on_another_host_that_it_is_gone_says_nothing_of_the_domain() -> None:
+    async with domain() as n:
+        n.dns.txt("_agent.example.com", f"v=uaix1; endpoint={ELSEWHERE}")
+        n.publish(ELSEWHERE, b"", status=410)
+        assert (await n.discover())["outcome"] == "not-found"
+        n.publish(PATH, b"", status=410)
+        n.engine.clock += 301
+        assert (await n.discover())["outcome"] == "gone"
 
 
 CARDS: dict[str, tuple[dict[str, Any], str]] = {

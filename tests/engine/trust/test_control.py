@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
+from proxy.engine.outcome import Served
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
 from proxy.http.targets import MalformedTarget
-from tests.engine.trust.scene import DID_PATH, FIRST, MIRRORED, URI, Scene, octets, scene, signed_manifest, trust_of
+from tests.engine.trust.scene import (
+    DID_PATH,
+    FIRST,
+    LATER,
+    MIRRORED,
+    URI,
+    Scene,
+    octets,
+    scene,
+    signed_manifest,
+    trust_of,
+)
 from tests.trust.publisher import DID, ED, OTHER_ED, did_document, method, multikey
 
 
@@ -92,6 +104,61 @@ async def test_a_domain_is_forgotten() -> None:
     assert await at.trust.trusting.control.unpin("example.com")
     assert not await at.trust.trusting.control.unpin("example.com")
     assert (await at.get()).status == 504 and not at.trust.mirrors.asked
+    await at.trust.close()
+
+
+async def test_what_is_forgotten_takes_the_copy_along_and_may_be_pinned_again_at_once() -> None:
+    at = scene()
+    await at.known()
+    at.mirror(FIRST, MIRRORED)
+    assert (await at.get()).served is Served.MIRROR
+    at.sim.origin.recover()
+    assert await at.trust.trusting.control.unpin("example.com")
+    assert URI not in at.sim.state.copies
+    asked = at.sim.origin.paths.count(DID_PATH)
+    # The occasion of a manifest pins it again, with no pause since it was asked last.
+    assert trust_of(await at.get({"Cache-Control": "no-cache"}))[0] == "verified"
+    assert at.sim.origin.paths.count(DID_PATH) == asked + 1
+    assert (await only(at))["pin"]["standing"] == "verified"
+    await at.trust.close()
+
+
+async def test_a_domain_that_is_down_is_not_pinned() -> None:
+    at = scene()
+    at.sim.origin.fail()
+    assert await at.trust.trusting.control.pin("example.com") is None
+    assert await at.trust.records.get("example.com") is None
+    await at.trust.close()
+
+
+async def test_probation_does_not_end_unless_the_domain_answers() -> None:
+    at = scene()
+    at.publish(signed_manifest(FIRST), etag='"1"')
+    await at.get()
+    at.publish_keys(method("key-1", OTHER_ED))
+    at.publish(signed_manifest(FIRST, key=OTHER_ED, created=LATER, **{"x-sequence": 43}))
+    at.sim.clock += 3700
+    await at.get()
+    before = await only(at)
+    assert before["pin"]["standing"] == "on-probation"
+    at.sim.clock += 61
+    at.sim.origin.fail()
+    assert await at.trust.trusting.control.pin("example.com") is None
+    assert await only(at) == before
+    await at.trust.close()
+
+
+async def test_a_did_is_looked_for_among_all_before_the_limit() -> None:
+    at = scene()
+    control = at.trust.trusting.control
+    hosts = [f"{letter}.example" for letter in "abc"]
+    for host in hosts:
+        document = octets(did_document(method("key-1", did=f"did:web:{host}"), did=f"did:web:{host}"))
+        at.sim.origin.respond(f"https://{host}{DID_PATH}", content_type="application/json", body=document)
+        assert await control.pin(host) is not None
+    for host in hosts:
+        assert [told["authority"] for told in await control.known(f"did:web:{host}", 1)] == [host]
+    assert len(await control.known(None, 2)) == 2
     await at.trust.close()
 
 

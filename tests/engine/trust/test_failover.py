@@ -11,6 +11,7 @@ import pytest
 
 from proxy.caching.generations import uri_scope
 from proxy.engine.outcome import Served
+from proxy.engine.settings import EngineSettings
 from proxy.engine.trust import probing
 from proxy.engine.trust.settings import TrustSettings
 from proxy.ports import OriginFault
@@ -203,6 +204,29 @@ async def test_statuses_that_are_an_outage(status: int) -> None:
     at.mirror(FIRST, MIRRORED)
     got = await at.get()
     assert got.served is Served.MIRROR and f"fwd-status={status}" in got.cache_status
+    await at.trust.close()
+
+
+UNREAD: dict[str, tuple[int, bytes, bool, bool]] = {
+    "503, cut": (503, b"dow", True, True),
+    "503, larger than the limit": (503, b" " * 2**11, False, True),
+    "507, cut": (507, b"dow", True, False),
+    "507, larger than the limit": (507, b" " * 2**11, False, False),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "cut", "fails_over"), UNREAD.values(), ids=UNREAD)
+async def test_the_status_counts_whatever_becomes_of_its_body(
+    status: int, body: bytes, cut: bool, fails_over: bool
+) -> None:
+    at = scene(settings=EngineSettings(max_body=2**10))
+    await at.known()
+    at.sim.origin.recover()
+    at.sim.origin.respond(PATH, status, body=body, cut=cut)
+    at.mirror(FIRST, MIRRORED)
+    got = await at.get()
+    assert (got.served is Served.MIRROR) is bool(at.trust.mirrors.asked) is fails_over
+    assert (f"fwd-status={status}" in got.cache_status) or not fails_over
     await at.trust.close()
 
 

@@ -11,7 +11,8 @@ from proxy.caching.generations import uri_scope
 from proxy.engine.outcome import Served
 from proxy.engine.trust import probing
 from proxy.engine.trust.settings import TrustSettings
-from proxy.http.messages import Realm
+from proxy.http.fields import Fields
+from proxy.http.messages import Realm, Request
 from tests.engine.trust.scene import (
     DID_PATH,
     FIRST,
@@ -28,6 +29,7 @@ from tests.engine.trust.scene import (
 )
 from tests.engine.trust.test_failover import attempts, quickly, until
 from tests.simulators.engine import received, request
+from tests.simulators.origin import Reply
 from tests.trust.publisher import OTHER_ED, manifest, method
 
 NEWER = signed_manifest(FIRST, created=LATER, **{"x-sequence": 43})
@@ -347,4 +349,91 @@ async def test_a_version_far_ahead_locks_nobody_out_once_the_origin_speaks() -> 
     at.sim.origin.fail()
     at.mirror(FIRST, NEWER)
     assert (await at.get()).body == NEWER
+    await at.trust.close()
+
+
+ODD = {"X-Odd": "1", "Cache-Control": "no-cache"}
+
+
+def odd(at: Scene, status: int, body: bytes = b"", *, cache_control: str = "no-store") -> None:
+    """Whoever sends the odd field gets another answer than everybody else."""
+    plain = at.sim.origin.answering(PATH)
+    lines = (("Content-Type", "application/json"), ("Cache-Control", cache_control), ("Location", "/login"))
+
+    def answer(asked: Request) -> Reply:
+        return Reply(status, Fields(lines), body) if "x-odd" in asked.fields else plain(asked)
+
+    at.sim.origin.answer(PATH, answer)
+
+
+@pytest.mark.parametrize("status", [301, 308, 404, 410])
+async def test_one_clients_fields_withdraw_nothing(status: int) -> None:
+    at = scene()
+    await seen(at)
+    odd(at, status)
+    assert (await at.get(ODD)).status == status
+    assert at.sim.origin.paths.count(PATH) == 3, "the origin is asked what it says to others"
+    assert at.sim.origin.requests[-1].field("x-odd") is None
+    at.sim.origin.fail()
+    at.mirror(FIRST, MIRRORED)
+    assert (await at.get()).served is Served.MIRROR
+    await at.trust.close()
+
+
+async def test_who_is_told_that_there_is_none_makes_nobody_else_ask() -> None:
+    """Of what is not remembered nothing ends."""
+    at = scene()
+    at.sim.origin.respond(PATH, 404)
+    await at.get(ODD)
+    assert at.sim.origin.paths.count(PATH) == 1
+    await at.trust.close()
+
+
+async def test_what_is_private_to_one_client_forgets_nothing() -> None:
+    at = scene()
+    await seen(at)
+    odd(at, 200, octets(manifest(**{"x-you": "you"})), cache_control="private")
+    assert (await at.get(ODD)).status == 200
+    at.sim.origin.fail()
+    at.mirror(FIRST, MIRRORED)
+    assert (await at.get()).served is Served.MIRROR
+    await at.trust.close()
+
+
+async def test_an_origin_that_is_down_for_the_second_request_confirms_nothing() -> None:
+    at = scene()
+    await seen(at)
+    at.sim.origin.respond(PATH, 503)
+    odd(at, 410)
+    assert (await at.get(ODD)).status == 410
+    at.mirror(FIRST, MIRRORED)
+    assert (await at.get()).served is Served.MIRROR
+    await at.trust.close()
+
+
+async def test_an_error_that_one_client_gets_ends_no_copy() -> None:
+    at = scene()
+    await at.known()
+    at.mirror(FIRST, MIRRORED)
+    assert (await at.get()).served is Served.MIRROR
+    at.sim.origin.recover()
+    at.sim.origin.respond(PATH, 503)
+    odd(at, 400)
+    assert (await at.get(ODD)).status == 400
+    assert URI in at.sim.state.copies and (await at.get()).served is Served.MIRROR
+    await at.trust.close()
+
+
+async def test_an_error_that_one_client_gets_diverts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    await quickly(monkeypatch)
+    at = scene()
+    await seen(at)
+    at.publish(NEWER)
+    at.mirror(FIRST, MIRRORED)
+    odd(at, 503)
+    assert (await at.get(ODD)).served is Served.MIRROR
+    asked = len(at.sim.origin.requests)
+    assert (await at.get()).body == NEWER
+    assert URI not in at.sim.state.copies
+    assert all(one.field("x-odd") is None for one in at.sim.origin.requests[asked:])
     await at.trust.close()

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
-from tests.engine.trust.scene import FIRST, GATEWAY, LATER, Scene, scene, signed_manifest, trust_of
+from tests.engine.trust.scene import FIRST, GATEWAY, LATER, PATH, URI, Scene, scene, signed_manifest, trust_of
 from tests.engine.trust.test_failover import attempts
 from tests.simulators.gateway import ipns_name, ipns_record
 from tests.simulators.mirror import RECORD
@@ -67,9 +67,25 @@ async def test_keys_rotate_while_the_domain_is_away() -> None:
     got = await at.get()
     assert got.body == renewed and trust_of(got)[0] == "verified"
     assert ("webvh", "rotated") in at.verdicts
-    # The former key is dead at once.
-    at.sim.clock += 301
-    at.mirror(FIRST, by(KEY, "1", created=LATER, **{"x-sequence": 44}))
+    await at.trust.close()
+
+
+@pytest.mark.parametrize("by_the_domain", [True, False], ids=["of the domain", "of a watcher"])
+async def test_a_key_that_is_gone_is_dead_at_once(by_the_domain: bool) -> None:
+    at = publisher()
+    await at.known(body=by(KEY, "1"))
+    at.mirror(FIRST, by(KEY, "1"))
+    assert trust_of(await at.get())[1]["source"] == "mirror"
+    log = to_log([FIRST_ENTRY, rotated()])
+    if by_the_domain:
+        at.sim.origin.recover()
+        at.sim.origin.respond(PATH, 503)
+        at.sim.origin.respond(LOG_PATH, content_type="text/jsonl", body=log)
+        await at.trust.trusting.pinning.renew("example.com")
+    else:
+        at.mirror(WATCHED, log, media_type="text/jsonl")
+        assert await at.trust.trusting.continuing.look("example.com", ())
+    assert URI not in at.sim.state.copies
     assert attempts(await at.get())[-1][-1] == "vm_not_found"
     await at.trust.close()
 

@@ -17,9 +17,10 @@ from proxy.trust.reasons import Reason, Untrusted
 from proxy.trust.records.codec import Heading, parse_record, read_heading, to_record
 from proxy.trust.records.knowledge import MOST_IPNS_NAMES, MOST_MANIFESTS, Knowledge, is_expendable, with_pin
 from proxy.trust.records.pin import configured, gone
-from proxy.trust.records.publication import KnownManifest, edition
+from proxy.trust.records.publication import MIRRORS, MOST_LISTING, KnownManifest, edition
 from proxy.trust.records.webvh import ReceivedLog, log_sighted
-from proxy.trust.rollback import MOST_CLAIMS
+from proxy.trust.rollback import MOST_CLAIMS, version_of
+from proxy.trust.signatures.ijson import parse_ijson
 from proxy.trust.verdict import Rejected
 from tests.trust.did.webvh.controller import NOW as LOG_NOW
 from tests.trust.did.webvh.controller import (
@@ -145,7 +146,7 @@ TEXTS = {
     "no object": b"[]",
     "a name twice": b'{"format":1,"format":1}',
     "deep": b'{"format":1,"pin":' + b"[" * 100_000,
-    "another format": b'{"format":3}',
+    "another format": b'{"format":4}',
     "a format that is no number": b'{"format":[2]}',
     "a format that is a text": b'{"format":"2"}',
     "no format": b"{}",
@@ -165,7 +166,8 @@ def base64_of(octets: bytes) -> str:
 
 
 CLAIM = {"core": "a" * 64, "sequence": None, "created": NOW}
-BODIES = [None, 1, "%", "", base64_of(b"[]"), base64_of(b'{"a":1,"a":1}'), base64_of(b"{}"), base64_of(b"\xff")]
+LISTINGS = [None, 1, "{", "{}", "[]", "null", "[" * 100_000]
+BODIES = [None, 1, "%", base64_of(b"[]"), base64_of(b'{"a":1,"a":1}'), base64_of(b"\xff")]
 
 # Where a member lies, and values that it cannot have.
 MEMBERS: dict[str, tuple[list[str | int], list[Any]]] = {
@@ -193,12 +195,13 @@ MEMBERS: dict[str, tuple[list[str | int], list[Any]]] = {
     "claims/core": (["manifests", 2, "claims", 0, "core"], [None, 1, "", "A" * 64, "a" * 63, "a" * 65]),
     "claims/sequence": (["manifests", 2, "claims", 1, "sequence"], [1, "", "-0", "01", "1.0", "9" * 310, []]),
     "claims/created": (["manifests", 2, "claims", 0, "created"], [None, "1", True]),
-    "published/body": (["manifests", 0, "published", "body"], BODIES),
-    "carried/body": (["manifests", 0, "carried", "body"], BODIES),
+    "published/listing": (["manifests", 0, "published", "listing"], LISTINGS),
+    "carried/listing": (["manifests", 0, "carried", "listing"], LISTINGS),
+    "published/core": (["manifests", 0, "published", "core"], [None, 1, "", "a" * 63]),
     "published/signed": (["manifests", 0, "published", "signed"], [None, 1, "true"]),
     "published/created": (["manifests", 0, "published", "created"], [None, "1", True]),
     "published/accepted_at": (["manifests", 0, "published", "accepted_at"], [None, "1", []]),
-    "unsigned/body": (["manifests", 1, "published", "body"], [None, 1, "%"]),
+    "unsigned/listing": (["manifests", 1, "published", "listing"], LISTINGS),
     "unsigned/sha256": (["manifests", 1, "published", "sha256"], [None, 1, "", "A" * 64, "a" * 65]),
     "unsigned/core": (["manifests", 1, "published", "core"], [None, 1, "", "\u0661" * 64]),
     "unsigned/sequence": (["manifests", 1, "published", "sequence"], [1, "", "x", "--1", "1 ", "\u0661"]),
@@ -249,12 +252,49 @@ def test_a_log_of_no_such_did(did: str) -> None:
 def test_what_can_be_derived_is_not_read() -> None:
     members = members_of(known_domain())
     members["pin"]["keys"] = ["z6MkPlanted"]
-    carried = members["manifests"][0]["carried"]
-    carried |= {"core": "0" * 64, "sequence": "0", "sha256": "0" * 64}
     assert parse_record(with_members(members)) == known_domain()
-    carried["body"] = base64_of(manifest(**LISTED, **{"x-sequence": 9}))
-    read = parse_record(with_members(members)).manifests[URL]
-    assert read.version.sequence == 9 and read.version.core != known_domain().manifests[URL].version.core
+
+
+def in_format_2(known: Knowledge, body: bytes) -> Any:
+    """The members of a record as format 2 had them: what lists mirrors has `body`."""
+    members = members_of(known)
+    members["format"] = 2
+    for one in members["manifests"]:
+        for members_of_one in filter(None, (one["published"], one["carried"])):
+            members_of_one["body"] = base64_of(body) if members_of_one.pop("listing") else ""
+    return members
+
+
+def test_records_of_format_2_are_read() -> None:
+    body = manifest(**LISTED, **{"x-sequence": 9})
+    known = known_domain()
+    members = in_format_2(known, body)
+    members["manifests"][0]["carried"] |= {"core": "0" * 64, "sequence": "0", "sha256": "0" * 64}
+    read = parse_record(with_members(members))
+    one, before = read.manifests[URL], known.manifests[URL]
+    assert one.version == version_of(parse_ijson(body), before.version.created) and one.mirrors == before.mirrors
+    assert one.is_of(body) and one.current.accepted_at == before.current.accepted_at and one.signed
+    assert read.manifests[UNSIGNED_URL] == known.manifests[UNSIGNED_URL]
+    assert parse_record(to_record(read)) == read
+
+
+@pytest.mark.parametrize("value", BODIES)
+def test_bodies_of_format_2_that_nobody_wrote(value: Any) -> None:
+    members = in_format_2(known_domain(), manifest(**LISTED))
+    members["manifests"][0]["carried"]["body"] = value
+    refused(with_members(members))
+
+
+def test_a_record_stays_small() -> None:
+    """However much a publisher lists, in as many manifests as are remembered: all of it is read in one turn."""
+    mirrors = [f"https://mirror.example/{number}/{'x' * 20_000}" for number in range(40)]
+    long = manifest(pad="x" * 200_000, **{MIRRORS: mirrors})
+    known = NOTHING
+    for number in range(2 * MOST_MANIFESTS):
+        known = accepted(known, f"https://example.com/{number}/.well-known/agent.json", long)
+    assert len(known.manifests) == MOST_MANIFESTS
+    assert all(0 < len(one.mirrors) < 5 for one in known.manifests.values())
+    assert len(to_record(known)) < 2 * MOST_MANIFESTS * MOST_LISTING
 
 
 def in_format_1(known: Knowledge, bodies: dict[str, bytes]) -> Any:
@@ -294,7 +334,7 @@ def test_records_of_format_1_are_read() -> None:
         )
     }
     assert read == replace(known, manifests=believed)
-    assert read.manifests[UNSIGNED_URL].published.body == b""
+    assert read.manifests[UNSIGNED_URL].published.listing == b""
     assert parse_record(to_record(read)) == read
 
 

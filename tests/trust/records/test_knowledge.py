@@ -174,6 +174,15 @@ def test_few_manifests_are_known() -> None:
     assert list(known.manifests) == [*map(str, range(2, MOST_MANIFESTS)), "0", str(MOST_MANIFESTS)]
 
 
+def test_the_domains_own_place_gives_way_to_no_other() -> None:
+    own = "https://example.com/.well-known/agent.json"
+    known = accepted(NOTHING, own, manifest(**LISTED))
+    for number in range(2 * MOST_MANIFESTS):
+        for path in (f"/{number}/", "/" * (number + 2)):
+            known = accepted(known, f"https://example.com{path}.well-known/agent.json", manifest(**LISTED))
+    assert own in known.manifests and len(known.manifests) == MOST_MANIFESTS
+
+
 def test_a_pin_sets_the_did_and_the_time() -> None:
     pin, _ = seen(None, "a", 0)
     known = with_pin(replace(NOTHING, did=OTHER_DID), pin, NOW)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from proxy.trust.records.publication import (
     MIRRORS,
+    MOST_LISTING,
     KnownManifest,
     ManifestEvent,
     Publication,
@@ -228,13 +229,21 @@ BODIES: dict[str, tuple[Json, bool]] = {
 
 
 @pytest.mark.parametrize(("members", "is_kept"), BODIES.values(), ids=BODIES)
-def test_a_body_is_kept_for_its_mirrors(members: Json, is_kept: bool) -> None:
+def test_the_list_is_kept_and_nothing_else(members: Json, is_kept: bool) -> None:
     body = manifest(**members)
     kept = edition(body, version(body), signed=True, accepted_at=NOW)
-    assert kept.body == (body if is_kept else b"") and kept.sha256 == hashlib.sha256(body).hexdigest()
+    assert bool(kept.listing) is is_kept and kept.sha256 == hashlib.sha256(body).hexdigest()
     assert kept.mirrors == (members[MIRRORS] if is_kept else [])
     known = KnownManifest(URL, kept)
     assert known.lists_mirrors is is_kept and known.is_of(body) and not known.is_of(b"")
+
+
+def test_of_a_long_list_the_head_is_kept() -> None:
+    mirrors = [f"https://mirror.example/{number}" for number in range(100)]
+    body = manifest(**{MIRRORS: mirrors})
+    assert edition(body, version(body), signed=True, accepted_at=NOW).mirrors == mirrors[:64]
+    body = manifest(**{MIRRORS: ["https://mirror.example/", "x" * MOST_LISTING, "https://later.example/"]})
+    assert edition(body, version(body), signed=True, accepted_at=NOW).mirrors == ["https://mirror.example/"]
 
 
 def test_mirrors_of_what_is_published_count_too() -> None:
