@@ -46,7 +46,8 @@ def walked(cid: Cid, blocks: Blocks) -> bytes:
 
 def entries() -> list[Any]:
     rows = [(one["file"], entry) for one in fixtures() for entry in one.get("entries", ())]
-    return [pytest.param(*row, id=f"{Path(row[0]).stem}-{row[1]['cid'][-6:]}") for row in rows] or [ABSENT]
+    absent = pytest.param(None, None, marks=ABSENT.marks, id=ABSENT.id)
+    return [pytest.param(*row, id=f"{Path(row[0]).stem}-{row[1]['cid'][-6:]}") for row in rows] or [absent]
 
 
 @pytest.mark.parametrize(("file", "entry"), entries())
