@@ -40,7 +40,7 @@ class Voucher(Protocol):
         ...
 
     async def remembers(self, target: Target) -> bool:
-        """Whether the manifest at `target` is remembered, which its origin may end. Never raises."""
+        """Whether the manifest at `target` may be remembered, which its origin may end. Never raises."""
         ...
 
     async def withdrawn(self, target: Target) -> None:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from proxy.discovery.names import is_local
@@ -20,6 +21,8 @@ from proxy.trust.records.knowledge import Knowledge, with_pin, without_anchor
 from proxy.trust.records.pin import PinSource, configured
 
 _HTTPS_PORT: Final = 443
+# Changes that wait for their record, each with a manifest of up to a megabyte.
+_MOST_OWED: Final = 64
 
 _log = logging.getLogger("proxy.trust")
 
@@ -50,6 +53,9 @@ class Turns:
                 del self._of[authority]
 
 
+Change = Callable[[Knowledge], Knowledge]
+
+
 class Known:
     """Knowledge by authority. Reading and changing raise TrustRecordsUnavailable and nothing else."""
 
@@ -61,9 +67,12 @@ class Known:
         self._anchors = settings.anchors
         self._clock = clock
         self._turns = turns
+        self._owed: dict[str, dict[str, Change]] = {}
 
     async def get(self, authority: str) -> Knowledge | None:
         """What is known of an authority; None before anything is."""
+        if authority in self._owed:
+            return await self.change(authority, lambda known: known)
         knowledge = await self._records.get(authority)
         anchor = self._anchors.get(authority)
         if anchor is None and not _is_anchored(knowledge):
@@ -77,9 +86,7 @@ class Known:
         """At most `limit` of those that something is known of."""
         return await self._records.authorities(limit)
 
-    async def change(
-        self, authority: str, change: Callable[[Knowledge], Knowledge], *, off_loop: bool = False
-    ) -> Knowledge:
+    async def change(self, authority: str, change: Change, *, off_loop: bool = False) -> Knowledge:
         """What is known after `change`, also what that raises; durable when this returns.
 
         `off_loop`: it may take long, as a large DID document does, and the event loop is spared it.
@@ -87,19 +94,36 @@ class Known:
         async with self._turns.of(authority):
             before = await self._records.get(authority)
             known = before or Knowledge(authority, default_did(authority))
-            known = self._anchored(known)
+            owed = self._owed.get(authority, {})
+            known = self._anchored(reduce(lambda known, one: one(known), owed.values(), known))
             after = await asyncio.to_thread(change, known) if off_loop else change(known)
             if after != before:
                 await self._records.put(after)
+            self._paid(authority, owed)
             if _has_lost_keys(before, after):
                 # A key that is gone is dead at once, also for the copies that it verified.
                 self._copies.drop_all_of(f"https://{authority}")
             return after
 
+    def owe(self, authority: str, url: str, change: Change) -> None:
+        """Make `change`, which the origin's word on `url` comes to, once what is known of it can be read again.
+
+        Until then nothing is known of it at all, and so nobody is served what the origin has said is over.
+        """
+        if sum(map(len, self._owed.values())) < _MOST_OWED or url in self._owed.get(authority, {}):
+            self._owed.setdefault(authority, {})[url] = change
+
+    def _paid(self, authority: str, owed: dict[str, Change]) -> None:
+        """What has come meanwhile is still owed."""
+        left = {url: one for url, one in self._owed.pop(authority, {}).items() if owed.get(url) is not one}
+        if left:
+            self._owed[authority] = left
+
     async def forget(self, authority: str) -> bool:
         """Forget an authority, a damaged record of it too; whether there was anything."""
         async with self._turns.of(authority):
             self._copies.drop_all_of(f"https://{authority}")
+            self._owed.pop(authority, None)
             return await self._records.remove(authority)
 
     def _anchored(self, known: Knowledge) -> Knowledge:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from proxy.caching.vouching import TrustState, Vouching
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.names import is_local
-from proxy.engine.trust.known import Known, authority_of, default_did
+from proxy.engine.trust.known import Change, Known, authority_of, default_did
 from proxy.engine.trust.pinning import Occasion, Pinning
 from proxy.engine.trust.verifying import Verifier
 from proxy.engine.vouching import Document, Keeping
@@ -71,27 +72,41 @@ class SignatureVoucher:
         try:
             return await self._judged(authority, document_class, document.target.uri, body, keeping)
         except TrustRecordsUnavailable as error:
+            if document_class is DocumentClass.MANIFEST and keeping is not Keeping.NOT_FOR_OTHERS:
+                self._owe(
+                    authority,
+                    document.target.uri,
+                    partial(_without_others, document.target.uri, body, now=self._clock()),
+                    error,
+                )
             return self._unknown(authority, error)
 
     async def remembers(self, target: Target) -> bool:
-        """Whether the manifest at `target` is remembered, which its origin may end. Never raises."""
+        """Whether the manifest at `target` may be remembered, which its origin may end. Never raises."""
         authority = authority_of(target)
         try:
             known = await self._known.get(authority) if authority else None
         except TrustRecordsUnavailable as error:
             self._unknown(authority, error)
-            return False
+            return True
         return known is not None and target.uri in known.manifests
 
     async def withdrawn(self, target: Target) -> None:
         """The origin says that there is no manifest: no mirror may say otherwise. Never raises."""
-        authority, now = authority_of(target), self._clock()
+        authority = authority_of(target)
+        withdraw = partial(manifest_withdrawn, url=target.uri, now=self._clock())
         try:
-            await self._known.change(authority, lambda known: manifest_withdrawn(known, target.uri, now))
+            await self._known.change(authority, withdraw)
         except TrustRecordsUnavailable as error:
+            self._owe(authority, target.uri, withdraw, error)
             self._unknown(authority, error)
         else:
             _log.info("manifest withdrawn by its origin", extra={"host": authority})
+
+    def _owe(self, authority: str, uri: str, change: Change, error: TrustRecordsUnavailable) -> None:
+        """The origin has spoken, and no copy may stand against its word; of a damaged record none is believed."""
+        if authority and not isinstance(error, TrustRecordsDamaged):
+            self._known.owe(authority, uri, change)
 
     def _unknown(self, authority: str, error: TrustRecordsUnavailable) -> Vouching:
         _log.warning("nothing is known of a domain", extra={"host": authority, "reason": str(error)})
@@ -167,10 +182,8 @@ class SignatureVoucher:
     async def _forget(self, authority: str, uri: str, body: bytes) -> None:
         """The publisher lets nobody keep this one, and so the one before is out of date for good."""
         known = await self._known.get(authority)
-        manifest = None if known is None else known.manifests.get(uri)
-        if manifest is not None and not manifest.is_of(body):
-            now = self._clock()
-            await self._known.change(authority, lambda known: manifest_withdrawn(known, uri, now))
+        if known is not None:
+            await self._known.change(authority, partial(_without_others, uri, body, now=self._clock()))
 
     async def _verified(
         self, authority: str, document_class: DocumentClass, copy: UnverifiedCopy
@@ -220,6 +233,12 @@ class SignatureVoucher:
         await self._known.change(authority, accept)
         if ManifestEvent.ORIGIN_REGRESSED in events:
             _log.warning("the origin has gone back to an older manifest", extra={"host": authority})
+
+
+def _without_others(uri: str, body: bytes, known: Knowledge, *, now: float) -> Knowledge:
+    """With the manifest at `uri` forgotten if it is another than `body`, which its origin has sent since."""
+    manifest = known.manifests.get(uri)
+    return known if manifest is None or manifest.is_of(body) else manifest_withdrawn(known, uri, now)
 
 
 def reason_of(error: TrustRecordsUnavailable) -> Reason:

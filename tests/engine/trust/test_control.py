@@ -65,6 +65,8 @@ async def test_what_is_configured_never_ages() -> None:
     at.sim.clock += 90 * 86_400
     pin = (await only(at))["pin"]
     assert (pin["source"], pin["standing"]) == ("config", "verified")
+    told = await at.trust.trusting.control.pin("example.com")
+    assert told is not None and told["pin"] == pin, "and needs no word of the domain"
     await at.trust.close()
 
 

@@ -13,6 +13,9 @@ from proxy.engine.trust import probing
 from proxy.engine.trust.settings import TrustSettings
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request
+from proxy.ports import TrustRecordsUnavailable
+from proxy.stores.trustrecords import MemoryTrustRecords
+from proxy.trust.records.knowledge import Knowledge
 from tests.engine.trust.scene import (
     DID_PATH,
     FIRST,
@@ -436,4 +439,52 @@ async def test_an_error_that_one_client_gets_diverts_nobody(monkeypatch: pytest.
     assert (await at.get()).body == NEWER
     assert URI not in at.sim.state.copies
     assert all(one.field("x-odd") is None for one in at.sim.origin.requests[asked:])
+    await at.trust.close()
+
+
+class Unreadable(MemoryTrustRecords):
+    """Records that cannot be used at times."""
+
+    is_away = False
+
+    async def get(self, authority: str) -> Knowledge | None:
+        if self.is_away:
+            raise TrustRecordsUnavailable("They are locked.")
+        return await super().get(authority)
+
+
+SAID_MEANWHILE: dict[str, tuple[int, bytes]] = {"410": (410, b""), "another one": (200, NEWER)}
+
+
+@pytest.mark.parametrize(("status", "body"), SAID_MEANWHILE.values(), ids=SAID_MEANWHILE)
+async def test_what_the_origin_says_while_no_record_can_be_read_is_not_lost(status: int, body: bytes) -> None:
+    at = scene()
+    records = at.trust.trusting.known._records = Unreadable()
+    await seen(at)
+    records.is_away = True
+    at.sim.origin.respond(PATH, status, body=body, content_type="application/json", cache_control="max-age=0")
+    assert (await at.get()).status == status
+    at.sim.origin.fail()
+    at.mirror(FIRST, MIRRORED)
+    at.sim.clock += 61
+    assert (await at.get()).status == 504, "nothing is known of it"
+    records.is_away = False
+    at.sim.clock += 61
+    assert (await at.get()).status == 504 and not at.trust.mirrors.asked
+    known = await records.get("example.com")
+    assert known is not None and known.pin is not None and URI not in known.manifests
+    await at.trust.close()
+
+
+async def test_the_same_answer_while_no_record_can_be_read_changes_nothing() -> None:
+    at = scene()
+    records = at.trust.trusting.known._records = Unreadable()
+    await seen(at)
+    records.is_away = True
+    assert (await at.get()).status == 200
+    records.is_away = False
+    at.sim.clock += 61
+    at.sim.origin.fail()
+    at.mirror(FIRST, MIRRORED)
+    assert (await at.get()).served is Served.MIRROR
     await at.trust.close()
