@@ -14,6 +14,7 @@ from proxy.cli.terminal import waiting
 from proxy.config import load
 from proxy.http.timestamps import timestamp
 from proxy.trust.did.document import DidDocument, parse_did_document
+from proxy.trust.did.web import is_webvh
 from proxy.trust.manifests import Anchor
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.webvh import read_log, state_of
@@ -21,8 +22,6 @@ from proxy.trust.verdict import Rejected
 
 if TYPE_CHECKING:
     from proxy.engine.trust.documents import Fetched
-
-_WEBVH = "did:webvh:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _of_domain(arguments: Namespace, now: float) -> Anchored:
 
 
 def _fetched(end: Fetched, did: str, now: float) -> DidDocument | Rejected:
-    if not did.startswith(_WEBVH):
+    if not is_webvh(did):
         return _parsed(end.body, did)
     try:
         return state_of(read_log(end.body, end.witnesses, now, did), did)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from proxy.cli.arguments import Unusable
-from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, parse_authority
+from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, https_authority, parse_authority
 from proxy.trust.did.web import MalformedDid, did_of, host_of
 
 _HTTPS_PORT: Final = DEFAULT_PORTS["https"]
@@ -25,19 +25,17 @@ def domain_did(domain: str) -> str:
 def did_authority(did: str) -> str:
     """The authority that a did:web or did:webvh is of, without the port of https. Raises Unusable."""
     try:
-        host, port = host_of(did)
+        return https_authority(*host_of(did))
     except MalformedDid as error:
         raise Unusable(f"--did: {error.detail} Give it as did:web:example.com.") from None
-    return host if port == _HTTPS_PORT else f"{host}:{port}"
 
 
 def parse_host(text: str) -> str:
     """The authority that `--host` gives, without the port of https. Raises Unusable."""
     try:
-        host, port = parse_authority(text, _HTTPS_PORT)
+        return https_authority(*parse_authority(text, _HTTPS_PORT))
     except MalformedTarget as error:
         raise Unusable(f"--host: {error.detail} Give it as example.com or example.com:8443.") from None
-    return host if port == _HTTPS_PORT else f"{host}:{port}"
 
 
 def method_ids(flag: str, names: Sequence[str], did: str, count: int) -> list[str]:

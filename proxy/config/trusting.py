@@ -9,23 +9,20 @@ from proxy.config.sections import Section
 from proxy.config.values import Count, Duration, Port, Text, Timeout, Url, reason
 from proxy.discovery.access.mirrors import MOST_MIRRORS
 from proxy.failover.gateways import MalformedGateway, parse_gateway
-from proxy.http.targets import MalformedTarget, parse_authority
+from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, https_authority, parse_authority
 from proxy.trust.did.web import MalformedDid, parse_web_did
 from proxy.trust.manifests import TrustRules
 from proxy.trust.reasons import Untrusted
 from proxy.trust.signatures.keys import parse_multikey
 
-_HTTPS_PORT = 443
-
 
 def _authority(text: str) -> str:
     try:
-        host, port = parse_authority(text, _HTTPS_PORT)
+        return https_authority(*parse_authority(text, DEFAULT_PORTS["https"]))
     except MalformedTarget:
         raise reason(
             "a host name, with a port where it is not 443, such as example.com or example.com:8443"
         ) from None
-    return host if port == _HTTPS_PORT else f"{host}:{port}"
 
 
 def _did(text: str) -> str:

@@ -58,7 +58,7 @@ class Failed:
     """The origin's own 5xx, to pass on when nothing stale may be served."""
     upstream_seconds: float
     status: int | None = None
-    """The status of the answer, whatever became of its body."""
+    """The status of the origin's answer, whatever became of its body; None where no answer came."""
     is_unanswered: bool = False
     """Whether not even the head of an answer came."""
 

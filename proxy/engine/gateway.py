@@ -163,7 +163,7 @@ class Gateway:
             return await self._instead(question, Failed(answer.problem, None, seconds), collapsed=False)
         assert isinstance(answer, Streaming)
         problem = Problem(Slug.ORIGIN_UNREACHABLE, f"The origin answered {answer.head.status}.")
-        given = await self._instead(question, Failed(problem, answer, seconds), collapsed=False)
+        given = await self._instead(question, Failed(problem, answer, seconds, answer.head.status), collapsed=False)
         if given is not answer:
             answer.response.close()
         return given

@@ -183,18 +183,15 @@ class Outage:
 
 def _is_outage(end: Failed) -> bool:
     """Whether the origin is down (contract §6), as opposed to one that answers in an unusable way."""
-    status = _forwarded_status(end)
-    if status is not None:
-        return status in _DOWN
+    if end.status is not None:
+        return end.status in _DOWN
     # One that ends the connection instead of answering is as good as not there.
     is_cut_off = end.is_unanswered and end.problem.slug is Slug.ORIGIN_INVALID_RESPONSE
     return is_cut_off or end.problem.slug in _UNREACHED
 
 
 def _forwarded_status(end: Failed | None) -> int | None:
-    if end is None or end.status is not None:
-        return None if end is None else end.status
-    return None if end.answer is None else end.answer.head.status
+    return None if end is None else end.status
 
 
 def _source(copy: StoredResponse) -> str:

@@ -143,6 +143,11 @@ def parse_authority(text: str, default_port: int) -> tuple[str, int]:
     return parse_host(host), default_port if port is None else _parse_port(port)
 
 
+def https_authority(host: str, port: int) -> str:
+    """`host` with its port, the one of https left out: "example.com", "example.com:8443"."""
+    return host if port == DEFAULT_PORTS["https"] else f"{host}:{port}"
+
+
 def parse_host(text: str) -> str:
     """The canonical form of a host: lower-case A-labels without trailing dot, or an address without brackets.
 

@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 
-class Closable(Protocol):
+class Keepable(Protocol):
     """What holds an open file."""
+
+    @property
+    def has_damaged(self) -> bool:
+        """Whether a record in it is damaged."""
+        ...
 
     def close(self) -> None:
         """Close the file."""
@@ -38,11 +43,11 @@ class Terms:
     consequence: str
 
 
-F = TypeVar("F", bound=Closable)
+F = TypeVar("F", bound=Keepable)
 
 
 class FileKeeper(Generic[F]):
-    """Keeps the file that `open_file` opens. The properties may be read by any thread."""
+    """Keeps the file that `open_file` opens. The properties may be read by any thread, all else by one."""
 
     def __init__(self, path: Path, open_file: Callable[[], F], terms: Terms, log: logging.Logger) -> None:
         self._path = path
@@ -54,14 +59,15 @@ class FileKeeper(Generic[F]):
         self._fault: str | None = None
 
     @property
-    def file(self) -> F | None:
-        """The file, when it is open."""
-        return self._file
-
-    @property
     def refusal(self) -> str | None:
         """Why the file as a whole is damaged and refused."""
         return self._refusal
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the file or a record in it is damaged."""
+        file = self._file
+        return self._refusal is not None or (file is not None and file.has_damaged)
 
     @property
     def is_faulty(self) -> bool:

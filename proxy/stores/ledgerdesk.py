@@ -46,7 +46,7 @@ Outcome = bool | LedgerUnavailable
 """Whether there was something to do, or why it is refused."""
 
 
-class LedgerDesk:
+class LedgerDesk(FileKeeper[LedgerFile]):
     """Reads and writes records, and `tell`s what is there. Methods raise LedgerUnavailable.
 
     The properties may be read by any thread. What `is_asked` for goes late when room is needed.
@@ -60,29 +60,13 @@ class LedgerDesk:
         tell: Callable[[News], None],
         is_asked: Callable[[bytes], bool],
     ) -> None:
-        self._keeper = FileKeeper(path, lambda: LedgerFile(path, busy_seconds, bounds), _TERMS, _log)
+        super().__init__(path, lambda: LedgerFile(path, busy_seconds, bounds), _TERMS, _log)
         self._tell = tell
         self._is_asked = is_asked
 
-    @property
-    def refusal(self) -> str | None:
-        """Why the file as a whole is damaged and refused."""
-        return self._keeper.refusal
-
-    @property
-    def is_damaged(self) -> bool:
-        """Whether the file or a row in it is damaged."""
-        file = self._keeper.file
-        return self.refusal is not None or (file is not None and file.has_damaged)
-
-    @property
-    def is_faulty(self) -> bool:
-        """Whether the file could not be used the last time."""
-        return self._keeper.is_faulty
-
     def open(self) -> None:
         """Find out whether the file can be used, and tell what is in it when that is news."""
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             self._read_news(file)
 
     def write(self, batch: Sequence[Record | Removal]) -> list[Outcome]:
@@ -90,7 +74,7 @@ class LedgerDesk:
 
         Nothing is written that could not be read back.
         """
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             changes: list[Change] = []
             written: dict[bytes, bytes] = {}
             with file.writing():
@@ -102,13 +86,9 @@ class LedgerDesk:
 
     def page(self, host: str | None, state: State | None, after: bytes, limit: int) -> tuple[Record, ...]:
         """See ledgers.Ledger.of_host."""
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             self._read_news(file)
             return file.page(host, state, after, limit)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._keeper.close()
 
     def _read_news(self, file: LedgerFile) -> None:
         if file.is_news:

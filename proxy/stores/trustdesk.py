@@ -30,37 +30,21 @@ _TERMS: Final = Terms(
 _log = logging.getLogger(__name__)
 
 
-class TrustDesk:
+class TrustDesk(FileKeeper[TrustFile]):
     """Reads and writes records. Methods raise TrustRecordsUnavailable; properties may be read by any thread."""
 
     def __init__(self, path: Path, busy_seconds: float, most_expendable: int) -> None:
-        self._keeper = FileKeeper(path, lambda: TrustFile(path, busy_seconds, most_expendable), _TERMS, _log)
+        super().__init__(path, lambda: TrustFile(path, busy_seconds, most_expendable), _TERMS, _log)
         self._recent = RecentKnowledge(MOST_OCTETS_IN_MEMORY)
-
-    @property
-    def refusal(self) -> str | None:
-        """Why the file as a whole is damaged and refused."""
-        return self._keeper.refusal
-
-    @property
-    def is_damaged(self) -> bool:
-        """Whether the file or a record in it is damaged."""
-        file = self._keeper.file
-        return self.refusal is not None or (file is not None and file.has_damaged)
-
-    @property
-    def is_faulty(self) -> bool:
-        """Whether the file could not be used the last time."""
-        return self._keeper.is_faulty
 
     def open(self) -> None:
         """Find out whether the file can be used."""
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             file.version()
 
     def read(self, authority: str) -> Knowledge | None:
         """What is known of an authority. Raises TrustRecordsDamaged."""
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             return self._read(file, authority)
 
     def write(self, batch: Sequence[Knowledge]) -> Mapping[str, TrustRecordsUnavailable]:
@@ -69,7 +53,7 @@ class TrustDesk:
         What is damaged is not written over, nor anything written that could not be read back.
         """
         refused: dict[str, TrustRecordsUnavailable] = {}
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             records = list(_readable(batch, refused))
             with file.writing():
                 written = [
@@ -83,18 +67,14 @@ class TrustDesk:
 
     def authorities(self, limit: int) -> tuple[str, ...]:
         """At most `limit` of those with a record, in order."""
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             return file.authorities(limit)
 
     def remove(self, authority: str) -> bool:
         """Forget it, a damaged record too; whether there was one."""
-        with self._keeper.in_use() as file:
+        with self.in_use() as file:
             self._recent.forget(authority)
             return file.remove(authority)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._keeper.close()
 
     def _read(self, file: TrustFile, authority: str) -> Knowledge | None:
         self._recent.be_of(file.version())

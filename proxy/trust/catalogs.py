@@ -16,11 +16,10 @@ from proxy.trust.did.web import MalformedDid, did_of, host_of
 from proxy.trust.manifests import Anchor, TrustRules, document_of, live
 from proxy.trust.reasons import Reason, Untrusted
 from proxy.trust.signatures.canonical import canonical
-from proxy.trust.signatures.datetimes import parse_date_time_stamp
 from proxy.trust.signatures.ijson import JsonObject, parse_ijson
 from proxy.trust.signatures.jws import decode_header, decode_signature, signing_input
 from proxy.trust.signatures.keys import KeyType
-from proxy.trust.signatures.proofs import ProofTerms, ReadProof, malformed, printable, require_begun
+from proxy.trust.signatures.proofs import ProofTerms, ReadProof, malformed, printable, read_beginning, read_moment
 from proxy.trust.verdict import Rejected, Signed
 
 PROFILE: Final = "did-web-v1"
@@ -70,13 +69,13 @@ def _read(catalog: JsonObject, did: str, terms: ProofTerms) -> ReadProof:
         raise malformed("The signature has no JWS in compact form with its payload detached.")
     protected, octets = match.groups()
     kid = _read_header(protected)
-    issued_at = _issued_at(signature, terms)
+    issued_at = read_beginning(signature, "issuedAt", terms, "signature")
     _require_signer(signature, kid, did)
     return ReadProof(
         kind=PROFILE,
         verification_method=kid,
         created=issued_at,
-        expires=_moment(signature["expiresAt"]) if "expiresAt" in signature else None,
+        expires=read_moment(signature["expiresAt"], "signature") if "expiresAt" in signature else None,
         key_types=frozenset({KeyType.P256}),
         signature=decode_signature(octets, KeyType.P256),
         message=lambda: signing_input(protected, _payload(catalog, signature)),
@@ -91,21 +90,6 @@ def _read_header(protected: str) -> str:
     if header.keys() != _PARAMETERS or header["typ"] != _TYPE:
         raise Untrusted(Reason.JWS_HEADER_UNSUPPORTED, f"The header is not alg, kid, and typ {_TYPE}, and no more.")
     return printable(header["kid"])
-
-
-def _issued_at(signature: JsonObject, terms: ProofTerms) -> float:
-    if "issuedAt" not in signature:
-        raise Untrusted(Reason.PROOF_CREATED_MISSING, "The signature is not dated.")
-    issued_at = _moment(signature["issuedAt"])
-    require_begun(issued_at, terms)
-    return issued_at
-
-
-def _moment(text: object) -> float:
-    try:
-        return parse_date_time_stamp(text)
-    except ValueError:
-        raise malformed("A moment in the signature is no date and time with a time zone.") from None
 
 
 def _require_signer(signature: JsonObject, kid: str, did: str) -> None:

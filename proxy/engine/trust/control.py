@@ -10,7 +10,7 @@ from typing import Final
 from proxy.engine.trust.known import Known, default_did
 from proxy.engine.trust.pinning import Pinning
 from proxy.engine.trust.settings import TrustSettings
-from proxy.http.targets import MalformedTarget, parse_authority
+from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, https_authority, parse_authority
 from proxy.http.timestamps import timestamp
 from proxy.ports import Clock, TrustRecords, TrustRecordsDamaged
 from proxy.trust.reasons import Reason
@@ -18,7 +18,6 @@ from proxy.trust.records.knowledge import Knowledge, with_pin
 from proxy.trust.records.pin import Pin, PinSource
 from proxy.trust.records.publication import KnownManifest
 
-_HTTPS_PORT: Final = 443
 _MOST_SEARCHED: Final = 100_000
 
 
@@ -126,8 +125,7 @@ def _manifest(manifest: KnownManifest) -> dict[str, object]:
 
 
 def _authority(host: str) -> str:
-    name, port = parse_authority(host, _HTTPS_PORT)
-    authority = name if port == _HTTPS_PORT else f"{name}:{port}"
+    authority = https_authority(*parse_authority(host, DEFAULT_PORTS["https"]))
     if not default_did(authority):
         raise MalformedTarget("A host that can have a DID: a name with a dot in it, no address.")
     return authority

@@ -14,7 +14,7 @@ from proxy.http.messages import Realm, Request
 from proxy.http.targets import Target
 from proxy.ports import Clock, Mirrors, MirrorUnavailable, Observer, Origin, OriginUnavailable, Overflow
 from proxy.trust.did.document import MOST_OCTETS
-from proxy.trust.did.web import MalformedDid, document_target
+from proxy.trust.did.web import MalformedDid, document_target, is_webvh
 from proxy.trust.did.webvh.log import MOST_OCTETS as MOST_LOG_OCTETS
 from proxy.trust.did.webvh.places import log_target, watcher_targets, witness_target
 from proxy.trust.records.pin import NO_VALIDATORS, Pin, Validators
@@ -23,7 +23,6 @@ _SECONDS: Final = 5.0
 _ACCEPT: Final = "application/did+json, application/did+ld+json, application/did, application/json"
 _ACCEPT_LOG: Final = "text/jsonl, application/jsonl, application/json;q=0.5, */*;q=0.1"
 _GONE: Final = frozenset({404, 410})
-_WEBVH: Final = "did:webvh:"
 _MOST_WATCHERS: Final = 4
 _MOST_MIRRORS: Final = 2
 
@@ -70,7 +69,7 @@ class DidDocuments:
     async def fetch(self, did: str, pin: Pin | None) -> FetchEnd:
         """What the domain of `did` has, asked conditionally on the pin. Never raises."""
         try:
-            if did.startswith(_WEBVH):
+            if is_webvh(did):
                 return await self._log(did, pin)
             return await self._get(document_target(did), _ACCEPT, MOST_OCTETS, pin)
         except MalformedDid:

@@ -13,14 +13,14 @@ from typing import Final
 from proxy.discovery.names import is_local
 from proxy.engine.copies import Copies
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
-from proxy.http.targets import Target, parse_authority
+from proxy.http.targets import DEFAULT_PORTS, Target, parse_authority
 from proxy.ports import Clock, TrustRecords
 from proxy.trust.did.web import MalformedDid, did_of, host_of, is_path_did
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.knowledge import Knowledge, with_pin, without_anchor
 from proxy.trust.records.pin import PinSource, configured
 
-_HTTPS_PORT: Final = 443
+_HTTPS_PORT: Final = DEFAULT_PORTS["https"]
 # Changes that wait for their record, each with a manifest of up to a megabyte.
 _MOST_OWED: Final = 64
 

@@ -22,6 +22,7 @@ from proxy.engine.trust.settings import TrustSettings
 from proxy.ports import Clock, Observer, TrustRecordsUnavailable
 from proxy.single import SingleCalls
 from proxy.trust.did.document import DidDocument
+from proxy.trust.did.web import is_webvh
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.keyring import PinEvent
 from proxy.trust.records.knowledge import Knowledge, with_pin
@@ -38,7 +39,6 @@ from proxy.trust.records.pin import (
 )
 from proxy.trust.records.webvh import ReceivedLog, log_sighted
 
-_WEBVH: Final = "did:webvh:"
 # After a failure the domain is asked again on the next occasion, but not more often than this.
 _RETRY_SECONDS: Final = 60.0
 _RETRY_ABSENT_SECONDS: Final = 3600.0
@@ -265,7 +265,7 @@ class Pinning:
 
     def _sighted(self, known: Knowledge, did: str, end: Fetched, now: float) -> Sighting:
         pin, probation = known.pin, self._settings.probation
-        if did.startswith(_WEBVH):
+        if is_webvh(did):
             received = ReceivedLog(did, end.body, end.witnesses, now, True, end.validators)
             is_configured = known.authority in self._settings.anchors
             return log_sighted(pin, received, is_configured=is_configured, probation_seconds=probation)
@@ -274,7 +274,7 @@ class Pinning:
     def _tell(self, authority: str, did: str, result: str) -> None:
         # Statuses are of the origin's choosing, and too many for names.
         counted = "error-status" if result.startswith("status-") else result
-        self._observer.verified("webvh" if did.startswith(_WEBVH) else "did", counted)
+        self._observer.verified("webvh" if is_webvh(did) else "did", counted)
         alarming = result not in _QUIET
         _log.log(
             logging.WARNING if alarming else logging.INFO,

@@ -90,6 +90,11 @@ def host_of(did: str) -> tuple[str, int]:
     return parsed.host, parsed.port
 
 
+def is_webvh(did: str) -> bool:
+    """Whether a DID is a did:webvh, whose keys are in a log."""
+    return did.startswith(_WEBVH)
+
+
 def is_path_did(did: str) -> bool:
     """Whether the identifier is of a path only, and says nothing about its domain. Raises MalformedDid."""
     return bool(parse_web_did(did).segments)

@@ -13,7 +13,6 @@ from typing import Final
 from proxy.trust.reasons import Reason, Untrusted
 from proxy.trust.signatures import base58
 from proxy.trust.signatures.canonical import canonical
-from proxy.trust.signatures.datetimes import parse_date_time_stamp
 from proxy.trust.signatures.ijson import JsonObject
 from proxy.trust.signatures.keys import KeyType
 from proxy.trust.signatures.proofs import (
@@ -22,7 +21,8 @@ from proxy.trust.signatures.proofs import (
     SecuredDocument,
     malformed,
     printable,
-    require_begun,
+    read_beginning,
+    read_moment,
 )
 
 TYPE: Final = "DataIntegrityProof"
@@ -55,8 +55,8 @@ def read_proof(proof: object, document: SecuredDocument, terms: ProofTerms) -> R
     if any(name in options for name in _UNSUPPORTED):
         raise Untrusted(Reason.PROOF_FEATURE_UNSUPPORTED, "The proof answers a challenge or builds on another.")
     _check_domain(options, terms.host)
-    created = _created(options, terms)
-    expires = _moment(options["expires"]) if "expires" in options else None
+    created = read_beginning(options, "created", terms, "proof")
+    expires = read_moment(options["expires"], "proof") if "expires" in options else None
     _check_context(options, document.members)
     return ReadProof(
         kind=suite,
@@ -122,21 +122,6 @@ def _check_domain(options: JsonObject, host: str) -> None:
         raise malformed("The domain of the proof is neither a text nor a list of texts.")
     if host not in domains and f"https://{host}" not in domains:
         raise Untrusted(Reason.PROOF_DOMAIN_MISMATCH, "The proof was made for another domain.")
-
-
-def _created(options: JsonObject, terms: ProofTerms) -> float:
-    if "created" not in options:
-        raise Untrusted(Reason.PROOF_CREATED_MISSING, "The proof is not dated.")
-    created = _moment(options["created"])
-    require_begun(created, terms)
-    return created
-
-
-def _moment(text: object) -> float:
-    try:
-        return parse_date_time_stamp(text)
-    except ValueError:
-        raise malformed("A moment in the proof is no date and time with a time zone.") from None
 
 
 def _check_context(options: JsonObject, members: JsonObject) -> None:

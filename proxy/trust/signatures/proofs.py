@@ -16,6 +16,7 @@ from typing import Final
 
 from proxy.trust.reasons import Reason, Untrusted
 from proxy.trust.signatures.canonical import canonical
+from proxy.trust.signatures.datetimes import parse_date_time_stamp
 from proxy.trust.signatures.ijson import JsonObject
 from proxy.trust.signatures.keys import KeyType, PublicKey
 
@@ -98,6 +99,26 @@ def printable(text: object) -> str:
     if not isinstance(text, str) or _PRINTABLE.fullmatch(text) is None:
         raise malformed("The proof names its key by no text that a URL could be.")
     return text
+
+
+def read_moment(text: object, what: str) -> float:
+    """A moment of `what`, such as "proof", in Unix seconds. Raises Untrusted PROOF_MALFORMED."""
+    try:
+        return parse_date_time_stamp(text)
+    except ValueError:
+        raise malformed(f"A moment in the {what} is no date and time with a time zone.") from None
+
+
+def read_beginning(members: JsonObject, name: str, terms: ProofTerms, what: str) -> float:
+    """When `what` was made, which its member `name` has to tell, in Unix seconds.
+
+    Raises Untrusted: PROOF_CREATED_MISSING, PROOF_MALFORMED, PROOF_NOT_YET_VALID.
+    """
+    if name not in members:
+        raise Untrusted(Reason.PROOF_CREATED_MISSING, f"The {what} is not dated.")
+    created = read_moment(members[name], what)
+    require_begun(created, terms)
+    return created
 
 
 def require_begun(created: float, terms: ProofTerms) -> None:
