@@ -39,6 +39,12 @@ def expect_seen(origin: LocalOrigin, answer: Answer, *expected: Seen) -> None:
         raise Unfulfilled(f"the origin sees {_listed(expected)}", _listed(origin.seen), answer)
 
 
+def expect_seen_again(origin: LocalOrigin, answer: Answer, expected: Seen) -> None:
+    """The origin that was down was asked this by who needed it, by its watch, or by both. Raises Unfulfilled."""
+    if not 1 <= len(origin.seen) <= 2 or {*origin.seen} != {expected}:
+        raise Unfulfilled(f"the origin sees {_listed([expected])}, once or twice", _listed(origin.seen), answer)
+
+
 def expect_body(answer: Answer, name: str, body: bytes) -> None:
     """It is the document of that name as published. Raises Unfulfilled."""
     expect(answer, f"200 with the {name} as published", answer.status == 200)

@@ -10,7 +10,14 @@ from typing import Final
 from proxy.demo import failover
 from proxy.demo.agent import Answer
 from proxy.demo.documents import AGENT_CARD, AI_CATALOG, HOST, LLMS, MANIFEST, OPENAPI
-from proxy.demo.expectations import expect, expect_document, expect_manifest, expect_seen, expect_told
+from proxy.demo.expectations import (
+    expect,
+    expect_document,
+    expect_manifest,
+    expect_seen,
+    expect_seen_again,
+    expect_told,
+)
 from proxy.demo.origin import Seen
 from proxy.demo.publisher import DID_PATH
 from proxy.demo.stage import Stage
@@ -180,12 +187,12 @@ async def stale_if_error(stage: Stage) -> Answer:
 
 
 async def recovered(stage: Stage) -> Answer:
-    """The origin is back: one conditional request, and the copy is fresh again."""
+    """The origin is back: a conditional request, and the copy is fresh again."""
     await stage.origin.start()
     stage.waiting("the proxy to ask the origin again")
     answer = await stage.fresh(MANIFEST)
     expect_manifest(answer, stage.revised.manifest)
-    expect_seen(stage.origin, answer, Seen(MANIFEST.path, stage.revised.manifest.etag, 304))
+    expect_seen_again(stage.origin, answer, Seen(MANIFEST.path, stage.revised.manifest.etag, 304))
     return answer
 
 
