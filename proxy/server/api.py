@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Final
@@ -12,16 +12,15 @@ from urllib.parse import parse_qs
 
 from proxy.caching.preconditions import matches_any
 from proxy.caching.reuse import Forward
-from proxy.caching.serving import VIA, CacheStatus
+from proxy.caching.serving import CacheStatus
 from proxy.discovery.names import BadDomain, parse_domain
 from proxy.engine.discovery.discoverer import Discoverer
 from proxy.engine.discovery.results import Prepared, Question, question_of
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
-from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
-from proxy.http.messages import ResponseHead
 from proxy.http.problems import Problem, Slug
 from proxy.ports import Clock
+from proxy.server.own import JSON, Asked, Own
 from proxy.server.schema import openapi
 
 _USAGE = """\
@@ -37,21 +36,8 @@ Ask for any document through it, or for everything a domain publishes for agents
 Cache-Status in each answer says where it came from. Health, metrics and purging are on the admin port.
 """
 
-OF_API: Final = (("X-Content-Type-Options", "nosniff"), ("Access-Control-Allow-Origin", "*"))
-"""What goes with every answer of the proxy's own resources, so that pages of any site may read it."""
-
 _DISCOVER: Final = "/v1/discover/"
 _DISCOVERY_CLASS: Final = "discovery"
-_JSON: Final = "application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A GET or HEAD of one of our own resources."""
-
-    path: str
-    query: str
-    fields: Fields
 
 
 class Api:
@@ -60,6 +46,7 @@ class Api:
     def __init__(self, discoverer: Discoverer, clock: Clock) -> None:
         self._discoverer = discoverer
         self._clock = clock
+        self._own = Own(clock)
 
     async def answer(self, method: str, path: str, query: str, fields: Fields) -> Complete | Refusal | Problem:
         """What the proxy itself has at `path`."""
@@ -72,20 +59,20 @@ class Api:
             )
         if method not in ("GET", "HEAD"):
             return Problem(Slug.BAD_REQUEST, "Only GET and HEAD are answered here.", at_status=405)
-        return await answering(_Asked(path, query, fields))
+        return await answering(Asked(path, query, fields))
 
-    def _at(self, path: str) -> Callable[[_Asked], Awaitable[Complete | Refusal | Problem]] | None:
+    def _at(self, path: str) -> Callable[[Asked], Awaitable[Complete | Refusal | Problem]] | None:
         if path.startswith(_DISCOVER):
             return self._discover
         return {"/": self._usage, "/openapi.json": self._openapi}.get(path)
 
-    async def _usage(self, _: _Asked) -> Complete:
-        return self._own(_USAGE.encode(), "text/plain; charset=utf-8", "no-store")
+    async def _usage(self, _: Asked) -> Complete:
+        return self._own.local(_USAGE.encode(), "text/plain; charset=utf-8", "no-store")
 
-    async def _openapi(self, _: _Asked) -> Complete:
-        return self._own(_openapi_body(), _JSON, "max-age=300")
+    async def _openapi(self, _: Asked) -> Complete:
+        return self._own.local(_openapi_body(), JSON, "max-age=300")
 
-    async def _discover(self, asked: _Asked) -> Complete | Refusal | Problem:
+    async def _discover(self, asked: Asked) -> Complete | Refusal | Problem:
         started = perf_counter()
         try:
             question = self._question(asked)
@@ -118,7 +105,7 @@ class Api:
         )
         return Refusal(problem, outcome)
 
-    def _question(self, asked: _Asked) -> Question:
+    def _question(self, asked: Asked) -> Question:
         """Raises BadDomain."""
         domain = parse_domain(asked.path.removeprefix(_DISCOVER), isolated=self._discoverer.is_isolated)
         self._discoverer.check(domain)
@@ -131,7 +118,7 @@ class Api:
     def _left(self, prepared: Prepared) -> int:
         return max(int(prepared.fresh_until - self._clock()), 0)
 
-    def _described(self, asked: _Asked, prepared: Prepared, status: CacheStatus, milliseconds: float) -> Complete:
+    def _described(self, asked: Asked, prepared: Prepared, status: CacheStatus, milliseconds: float) -> Complete:
         left = self._left(prepared)
         # What may not be kept may still be validated: the tag tells whether the domain says the same.
         control = f"max-age={left}" if left else "no-cache"
@@ -139,38 +126,11 @@ class Api:
         none_match = asked.fields.get("if-none-match")
         served = Served.FRESH if status.hit else Served.MISS
         if none_match is not None and matches_any(none_match, prepared.etag):
-            return self._complete(304, b"", control, extra, status, served, _DISCOVERY_CLASS)
-        extra = (("Content-Type", _JSON), *extra)
-        return self._complete(200, prepared.body(milliseconds), control, extra, status, served, _DISCOVERY_CLASS)
-
-    def _own(self, body: bytes, media_type: str, control: str) -> Complete:
-        fields = (("Content-Type", media_type),)
-        return self._complete(200, body, control, fields, CacheStatus(detail="local"), Served.LOCAL, "other")
-
-    def _complete(
-        self,
-        status: int,
-        body: bytes,
-        control: str,
-        extra: tuple[tuple[str, str], ...],
-        cache_status: CacheStatus,
-        served: Served,
-        document_class: str,
-    ) -> Complete:
-        told = cache_status.serialise()
-        fields = Fields(
-            (
-                ("Date", format_http_date(self._clock())),
-                *extra,
-                ("Cache-Control", control),
-                *OF_API,
-                ("Via", VIA),
-                ("Cache-Status", told),
-            )
+            return self._own.complete(304, b"", control, extra, status, served, _DISCOVERY_CLASS)
+        extra = (("Content-Type", JSON), *extra)
+        return self._own.complete(
+            200, prepared.body(milliseconds), control, extra, status, served, _DISCOVERY_CLASS
         )
-        reason = "Not Modified" if status == 304 else "OK"
-        outcome = Outcome(served, status, document_class=document_class, cache_status=told, ttl=cache_status.ttl)
-        return Complete(ResponseHead(status, reason, fields), body, outcome)
 
 
 def _timed(problem: Problem, milliseconds: float) -> Problem:

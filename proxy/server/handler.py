@@ -22,9 +22,10 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.http.problems import MEDIA_TYPE, Problem, Slug
 from proxy.ports import ByteStream, Clock, Origin, OriginUnavailable
-from proxy.server.api import OF_API, Api
+from proxy.server.api import Api
 from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
 from proxy.server.incoming import Incoming
+from proxy.server.own import OF_API
 from proxy.server.protocol import ClientStream, Connection
 from proxy.server.rewriting import in_gateway_form
 from proxy.server.usage import Usage
