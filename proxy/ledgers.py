@@ -5,6 +5,7 @@ One record a URL (see relocation.records). An implementer raises only the family
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from proxy.relocation.records import Observation, Record, State
@@ -16,6 +17,18 @@ class LedgerUnavailable(Exception):
 
 class LedgerDamaged(LedgerUnavailable):
     """The record of one URL, or the file, is not as it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerChange:
+    """What last became of a URL; where it was withdrawn, its last observation says when and why.
+
+    `cursor` numbers the changes of one ledger in the order in which they were made, from 1 on; none is used twice.
+    """
+
+    cursor: int
+    record: Record
+    is_withdrawn: bool
 
 
 class Ledger(Protocol):
@@ -48,6 +61,19 @@ class Ledger(Protocol):
 
         Of a host whatever the port, or of all; in a state, or in all. Damaged ones are left out.
         """
+        ...
+
+    async def changes(self, after: int, limit: int) -> tuple[LedgerChange, ...]:
+        """At most `limit` changes in order of their cursors, those whose cursors follow `after`.
+
+        A URL stands in them once, at the latest change of its state or target, or where it was withdrawn: being
+        confirmed anew moves nothing. What was never more than counted, has gone to make room or is damaged is left
+        out; what was withdrawn and is only counted since stands as it was withdrawn.
+        """
+        ...
+
+    async def last_change(self) -> int:
+        """The cursor of the newest change there ever was, 0 for none."""
         ...
 
     async def close(self) -> None:

@@ -1,7 +1,8 @@
 """An SQLite file that is no cache: made whole or not at all, never emptied, never made anew over one that is there.
 
 It is readable by its owner only. A commit is in the file itself: with a write-ahead log beside it, losing that log
-would silently bring back what was there before. At each opening the whole file is checked. One thread uses it.
+would silently bring back what was there before. At each opening the whole file is checked, and one of the schema
+before is upgraded where it lies. One thread uses it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,15 @@ _PRIMARY_CODE: Final = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
+class Former:
+    """The schema before, as in Design, and the statements that make the present one of it."""
+
+    schema: int
+    statements: tuple[str, ...]
+    upgrade: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Design:
     """What is in such a file, and as what its faults are raised.
 
@@ -48,6 +58,7 @@ class Design:
     statements: tuple[str, ...]
     unavailable: type[Exception]
     damaged: type[Exception]
+    former: Former | None = None
 
 
 class DurableFile:
@@ -103,14 +114,28 @@ class DurableFile:
         self._file.close()
 
     def _check(self) -> None:
-        """Raises `damaged` where the file is not ours, or not as it was written."""
-        damaged, file = self._design.damaged, self._file
+        """Raises `damaged` where the file is not ours, or not as it was written. Its schema is ours afterwards."""
         for pragma in _PRAGMAS:
-            file.execute(f"PRAGMA {pragma}")
-        [version] = file.execute("PRAGMA user_version").fetchone()
-        made_by = tuple(sql for (sql,) in file.execute("SELECT sql FROM sqlite_master"))
-        if version != self._design.schema or made_by != self._design.statements:
-            raise damaged("it is empty or of another schema")
+            self._file.execute(f"PRAGMA {pragma}")
+        former = self._design.former
+        if former is None or not self._is_of(former):
+            self._require_present()
+        self._require_whole()
+        if former is not None and self._is_of(former):
+            self._upgrade(former)
+            self._require_present()
+
+    def _is_of(self, design: Design | Former) -> bool:
+        [version] = self._file.execute("PRAGMA user_version").fetchone()
+        made_by = tuple(sql for (sql,) in self._file.execute("SELECT sql FROM sqlite_master"))
+        return version == design.schema and made_by == design.statements
+
+    def _require_present(self) -> None:
+        if not self._is_of(self._design):
+            raise self._design.damaged("it is empty or of another schema")
+
+    def _require_whole(self) -> None:
+        damaged, file = self._design.damaged, self._file
         # SQLite reads what is missing of the last page as zeros.
         [pages], [page_size] = (file.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
         if self._path.stat().st_size < pages * page_size:
@@ -118,6 +143,12 @@ class DurableFile:
         [verdict] = file.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise damaged("its content is damaged")
+
+    def _upgrade(self, former: Former) -> None:
+        with self.writing() as file:
+            if self._is_of(former):  # nobody else was quicker
+                for statement in (*former.upgrade, f"PRAGMA user_version={self._design.schema}"):
+                    file.execute(statement)
 
     @contextmanager
     def _faults_raised(self) -> Iterator[None]:

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from proxy.failover.breaker import CLOSED, NotYet
-from proxy.ledgers import LedgerUnavailable
+from proxy.ledgers import LedgerChange, LedgerUnavailable
 from proxy.relocation.records import Observation, Record, State
 from proxy.stores.ledgerdesk import LedgerDesk, News, Outcome, Removal
-from proxy.stores.ledgerfile import ON_FILE, Bounds, LedgerFileDamaged, key_of
+from proxy.stores.ledgerfile import ON_FILE, Bounds, LedgerFileDamaged
+from proxy.stores.ledgerrow import key_of
 from proxy.stores.ledgershelf import Shelf
 
 DAMAGED: Final = "ledger-damaged"
@@ -120,13 +121,16 @@ class SqliteLedger:
         self, host: str | None, state: State | None, after: str | None, limit: int
     ) -> tuple[Record, ...]:
         """At most `limit` records in order of their ids, read in the file. Raises LedgerUnavailable."""
-        self._require_allowed()
         start = bytes.fromhex(after or "")
-        try:
-            return await self._in_thread(self._seconds, lambda: self._desk.page(host, state, start, limit))
-        except LedgerUnavailable:
-            self._breaker = self._breaker.failed(_now())
-            raise
+        return await self._read(lambda: self._desk.page(host, state, start, limit))
+
+    async def changes(self, after: int, limit: int) -> tuple[LedgerChange, ...]:
+        """At most `limit` changes in order of their cursors, read in the file. Raises LedgerUnavailable."""
+        return await self._read(lambda: self._desk.changes(after, limit))
+
+    async def last_change(self) -> int:
+        """The cursor of the newest change, read in the file. Raises LedgerUnavailable."""
+        return await self._read(self._desk.last_change)
 
     async def close(self) -> None:
         """Write what waits if that can be done now, and close the file; a second time there is nothing to close."""
@@ -160,6 +164,14 @@ class SqliteLedger:
         if isinstance(allowed, NotYet):
             raise LedgerUnavailable("not asked: it failed before")
         self._breaker = allowed
+
+    async def _read(self, reading: Callable[[], T]) -> T:
+        self._require_allowed()
+        try:
+            return await self._in_thread(self._seconds, reading)
+        except LedgerUnavailable:
+            self._breaker = self._breaker.failed(_now())
+            raise
 
     async def _written(self, entry: Record | Removal) -> bool:
         self._require_allowed()

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from proxy.ledgers import LedgerDamaged, LedgerUnavailable
+from proxy.ledgers import LedgerChange, LedgerDamaged, LedgerUnavailable
 from proxy.relocation.codec import MalformedRecord, parse_record, to_record
-from proxy.relocation.records import MOST_OBSERVATIONS, Observation, Record, State, with_observation
+from proxy.relocation.records import Observation, Record, State
 from proxy.stores.filekeeper import FileKeeper, Terms
-from proxy.stores.ledgerfile import Bounds, LedgerFile, LedgerFileDamaged, Row, key_of, row_of
-from proxy.stores.packing import packed, unpacked
+from proxy.stores.ledgerfile import Bounds, LedgerFile, LedgerFileDamaged
+from proxy.stores.ledgerhistory import continued, standing, with_withdrawal
+from proxy.stores.ledgerrow import Row, key_of, row_of
+from proxy.stores.packing import packed
 
 _TERMS: Final = Terms(
     LedgerUnavailable,
@@ -90,6 +92,18 @@ class LedgerDesk(FileKeeper[LedgerFile]):
             self._read_news(file)
             return file.page(host, state, after, limit)
 
+    def changes(self, after: int, limit: int) -> tuple[LedgerChange, ...]:
+        """See ledgers.Ledger.changes."""
+        with self.in_use() as file:
+            self._read_news(file)
+            return file.changes(after, limit)
+
+    def last_change(self) -> int:
+        """See ledgers.Ledger.last_change."""
+        with self.in_use() as file:
+            self._read_news(file)
+            return file.last_change()
+
     def _read_news(self, file: LedgerFile) -> None:
         if file.is_news:
             self._tell(file.read_all())
@@ -107,50 +121,39 @@ class LedgerDesk(FileKeeper[LedgerFile]):
         return True
 
 
-def continued(record: Record, earlier: tuple[Observation, ...]) -> Record:
-    """The record with the history of one that was withdrawn before its own."""
-    return replace(record, history=(*earlier, *record.history)[-MOST_OBSERVATIONS:])
-
-
-def with_withdrawal(record: Record, observation: Observation) -> tuple[Observation, ...]:
-    """The history that is to go on when the URL is recorded again; empty where nothing was ever listed."""
-    if not any(seen.state not in (None, State.UNCONFIRMED) for seen in record.history):
-        return ()
-    return with_observation(record.history, observation)
-
-
 def _put(file: LedgerFile, record: Record, written: dict[bytes, bytes]) -> Change:
     small = _small(record)  # first: what cannot be read back may have no key either
-    before = file.read(key_of(record.url))
-    earlier = _record_of(before) if before is not None and before.is_withdrawn else None
-    if earlier is not None:
-        record = continued(record, earlier.history)
-        small = _small(record)
+    row = file.read(key_of(record.url))
+    before = _record_of(row)
+    if row is not None and row.is_withdrawn and before is not None:
+        record = continued(record, before.history)
+        small, before = _small(record), None
     row = row_of(record, small, is_withdrawn=False)
-    file.write(row)
+    file.write(row, is_change=standing(record) != standing(before))
     written[row.key] = row.host
     return row.key, row.record, record
 
 
 def _removed(file: LedgerFile, removal: Removal) -> Change | None:
     key = key_of(removal.url)
-    before = file.read(key)
-    if before is not None and before.is_withdrawn:
+    row = file.read(key)
+    if row is not None and row.is_withdrawn:
         return None
-    record = None if before is None else _record_of(before)
+    record = _record_of(row)
     history = () if record is None else with_withdrawal(record, removal.observation)
     if record is not None and history:
         last = replace(record, history=history)
-        file.write(row_of(last, _small(last), is_withdrawn=True))
+        file.write(row_of(last, _small(last), is_withdrawn=True), is_change=record.is_listed)
     elif not file.remove(key):
         return None
     return key, None, None
 
 
-def _record_of(row: Row) -> Record | None:
+def _record_of(row: Row | None) -> Record | None:
     """The record in a row; None where nobody has ever written it."""
-    with suppress(MalformedRecord):
-        return parse_record(unpacked(row.record))
+    if row is not None:
+        with suppress(MalformedRecord):
+            return row.parsed()
     return None
 
 

@@ -1,13 +1,11 @@
 """The SQLite file of the ledger, for one thread.
 
-A row is sealed: its key, what it is looked up by and its record stay together or the row is damaged, which is found
-at the opening without reading what the records say. A record that was withdrawn stays as a row for its history,
-until room is needed.
+A record that was withdrawn stays as a row for its history, until room is needed. A row and the number of its change
+are written and deleted together.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -15,35 +13,22 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from proxy.http.targets import parse_target
-from proxy.ledgers import LedgerDamaged, LedgerUnavailable
-from proxy.relocation.codec import MalformedRecord, parse_record
+from proxy.ledgers import LedgerChange, LedgerDamaged, LedgerUnavailable
+from proxy.relocation.codec import MalformedRecord
 from proxy.relocation.records import Record, State
-from proxy.stores.durablefile import Design, DurableFile
-from proxy.stores.packing import unpacked
+from proxy.stores import ledgerfeed
+from proxy.stores.durablefile import Design, DurableFile, Former
+from proxy.stores.ledgerhistory import when_withdrawn
+from proxy.stores.ledgerrow import COLUMNS, LASTING, LISTED, TABLE, Row, names_of_damaged
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
-_TABLE: Final = (
-    "CREATE TABLE records (id BLOB PRIMARY KEY, host BLOB NOT NULL, state BLOB NOT NULL, rank INTEGER NOT NULL,"
-    " checked REAL NOT NULL, record BLOB NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID"
-)
 _BY_HOST: Final = "CREATE INDEX by_host ON records (host, rank, checked)"
 _BY_STATE: Final = "CREATE INDEX by_state ON records (state, id)"
 _BY_RANK: Final = "CREATE INDEX by_rank ON records (rank, checked)"
-# A damaged column may have another type.
-_COLUMNS: Final = ", ".join(
-    [
-        *(f"ifnull(CAST({name} AS BLOB), x'')" for name in ("id", "host", "state")),
-        "rank",
-        "checked",
-        *(f"ifnull(CAST({name} AS BLOB), x'')" for name in ("record", "seal")),
-    ]
-)
-# In which turn they go when room is needed. From `_LISTED` on there is a record that listings know of.
-_WITHDRAWN, _COUNTED, _LISTED, _LASTING = range(4)
+_RECORDS: Final = (TABLE, _BY_HOST, _BY_STATE, _BY_RANK)
 _OF_HOST: Final = "FROM records INDEXED BY by_host WHERE host=?"
 _OF_ALL: Final = "FROM records INDEXED BY by_rank WHERE true"
 # Room is made for some at once, so that a full ledger is not searched at each write.
@@ -58,7 +43,13 @@ class LedgerFileDamaged(LedgerDamaged):
     """The file as a whole is not as it was written, or not ours."""
 
 
-_DESIGN: Final = Design(SCHEMA, (_TABLE, _BY_HOST, _BY_STATE, _BY_RANK), LedgerUnavailable, LedgerFileDamaged)
+_DESIGN: Final = Design(
+    SCHEMA,
+    (*_RECORDS, *ledgerfeed.STATEMENTS),
+    LedgerUnavailable,
+    LedgerFileDamaged,
+    Former(1, _RECORDS, ledgerfeed.UPGRADE),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,52 +63,6 @@ class Bounds:
 ON_FILE: Final = Bounds(of_host=20_000, of_all=1_000_000)
 IN_MEMORY: Final = Bounds(of_host=20_000, of_all=100_000)
 """Records that are not packed."""
-
-
-class Row(NamedTuple):
-    """What stands in the file."""
-
-    key: bytes
-    host: bytes
-    state: bytes
-    rank: int
-    checked: float
-    record: bytes
-    seal: bytes
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is as it was written."""
-        return self.seal == _seal(*self[:-1])
-
-    @property
-    def is_withdrawn(self) -> bool:
-        """Whether it is kept for its history only."""
-        return self.rank == _WITHDRAWN
-
-
-def key_of(url: str) -> bytes:
-    """The octets of the id of its record."""
-    return hashlib.sha256(url.encode()).digest()
-
-
-def row_of(record: Record, small: bytes, *, is_withdrawn: bool) -> Row:
-    """The row of a record, whose durable form is packed in `small`."""
-    host = parse_target(record.url).host.encode()
-    rank = _WITHDRAWN if is_withdrawn else rank_of(record)
-    sealed = key_of(record.url), host, record.state.encode(), rank, record.checked_at, small
-    return Row(*sealed, _seal(*sealed))
-
-
-def rank_of(record: Record) -> int:
-    """In which turn it goes when room is needed: what is only counted first, a tombstone last."""
-    if not record.is_listed:
-        return _COUNTED
-    return _LASTING if record.state is State.GONE else _LISTED
-
-
-def _seal(key: bytes, host: bytes, state: bytes, rank: int, checked: float, record: bytes) -> bytes:
-    return hashlib.sha256(b"%b %b %b %a %a %b" % (key, host, state, rank, checked, record)).digest()
 
 
 class LedgerFile:
@@ -151,12 +96,12 @@ class LedgerFile:
         damaged: dict[bytes, bytes] = {}
         count, version = 0, self._file.version()
         with self._file.in_use() as file:
-            for *columns, kind in file.execute(f"SELECT {_COLUMNS}, typeof(id) FROM records"):
+            for *columns, kind in file.execute(f"SELECT {COLUMNS}, typeof(id) FROM records"):
                 row = Row._make(columns)
                 count += 1
                 # Under a key of another type nobody will find it.
                 if not row.is_whole or kind != "blob":
-                    damaged.update(_names_of_damaged(row))
+                    damaged.update(names_of_damaged(row))
                 elif not row.is_withdrawn:
                     whole[row.key] = row.record
         self._note_damage(damaged)
@@ -166,7 +111,7 @@ class LedgerFile:
     def read(self, key: bytes) -> Row | None:
         """The row with this key, if it is whole."""
         with self._file.in_use() as file:
-            columns = file.execute(f"SELECT {_COLUMNS} FROM records WHERE id=?", (key,)).fetchone()
+            columns = file.execute(f"SELECT {COLUMNS} FROM records WHERE id=?", (key,)).fetchone()
         row = None if columns is None else Row._make(columns)
         return row if row is not None and row.is_whole else None
 
@@ -176,9 +121,20 @@ class LedgerFile:
         wanted = {"host": host, "state": state}
         given = {name: value.encode() for name, value in wanted.items() if value is not None}
         where = "".join(f" AND {name}=:{name}" for name in given)
-        query = f"SELECT {_COLUMNS} FROM records {index} WHERE id>:after AND rank>={_LISTED}{where} ORDER BY id"
+        query = f"SELECT {COLUMNS} FROM records {index} WHERE id>:after AND rank>={LISTED}{where} ORDER BY id"
         with self._file.in_use() as file:
-            return tuple(islice(_readable(file.execute(query, {"after": after, **given})), limit))
+            records = map(_written, map(Row._make, file.execute(query, {"after": after, **given})))
+            return tuple(islice((record for record in records if record is not None), limit))
+
+    def changes(self, after: int, limit: int) -> tuple[LedgerChange, ...]:
+        """See ledgers.Ledger.changes."""
+        with self._file.in_use() as file:
+            return tuple(islice(_changes(ledgerfeed.rows_changed(file, after)), limit))
+
+    def last_change(self) -> int:
+        """See ledgers.Ledger.last_change."""
+        with self._file.in_use() as file:
+            return ledgerfeed.last_change(file)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -191,23 +147,20 @@ class LedgerFile:
             self._count, self._damaged = before
             raise
 
-    def write(self, row: Row) -> None:
-        """Put it in the place of the one before, a damaged one too."""
-        self.remove(row.key)
+    def write(self, row: Row, *, is_change: bool) -> None:
+        """Put it in the place of the one before, a damaged one too; where it `is_change`, after all changes."""
         with self._file.in_use() as file:
+            self._clear(file, row.key)
             file.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            if is_change:
+                ledgerfeed.note_change(file, row.key)
         self._count += 1
 
     def remove(self, key: bytes) -> bool:
         """Delete the row with this key, and a damaged one that may be meant by it; whether there was one."""
         with self._file.in_use() as file:
-            removed = file.execute("DELETE FROM records WHERE id=?", (key,)).rowcount
-            stray = self._damaged.get(key)
-            if stray is not None:
-                removed += file.execute("DELETE FROM records WHERE CAST(id AS BLOB)=?", (stray,)).rowcount
-                self._damaged = {name: row for name, row in self._damaged.items() if row != stray}
-        self._count -= removed
-        return removed > 0
+            ledgerfeed.forget_change(file, key)
+            return self._clear(file, key)
 
     def make_room(self, written: Mapping[bytes, bytes], is_asked: Callable[[bytes], bool]) -> tuple[bytes, ...]:
         """Delete what is too much, within `writing`; the keys. Of those just `written`, with their hosts, none."""
@@ -221,10 +174,22 @@ class LedgerFile:
             deleted += self._delete(file, going, surplus(self._count, self._bounds.of_all))
         return tuple(deleted)
 
+    def _clear(self, file: sqlite3.Connection, key: bytes) -> bool:
+        removed = file.execute("DELETE FROM records WHERE id=?", (key,)).rowcount
+        stray = self._damaged.get(key)
+        if stray is not None:
+            removed += file.execute("DELETE FROM records WHERE CAST(id AS BLOB)=?", (stray,)).rowcount
+            for name in (key, stray):  # nobody knows any more what changed
+                ledgerfeed.forget_change(file, name)
+            self._damaged = {name: row for name, row in self._damaged.items() if row != stray}
+        self._count -= removed
+        return removed > 0
+
     def _delete(self, file: sqlite3.Connection, going: Generator[bytes], most: int) -> list[bytes]:
         with closing(going):  # a cursor that is left open would keep the file locked
             deleted = list(islice(going, most))
         for key in deleted:
+            ledgerfeed.forget_change(file, key)
             self._count -= file.execute("DELETE FROM records WHERE id=?", (key,)).rowcount
         return deleted
 
@@ -241,13 +206,6 @@ class LedgerFile:
         self._damaged = damaged
 
 
-def _names_of_damaged(row: Row) -> Iterator[tuple[bytes, bytes]]:
-    """Each key by which somebody may look for it, with its own."""
-    yield row.key, row.key
-    with suppress(MalformedRecord):
-        yield key_of(parse_record(unpacked(row.record)).url), row.key
-
-
 def surplus(count: int, most: int) -> int:
     """How many of `count` are to go where `most` are to be left, and a few less."""
     return 0 if count <= most else count - most + min(most // _SHARE_MADE_FREE, _MOST_MADE_FREE)
@@ -261,7 +219,7 @@ def _going(
     is_asked: Callable[[bytes], bool],
 ) -> Generator[bytes]:
     """Keys in the order in which they go: by rank, those not asked for first, the one checked longest ago first."""
-    for rank in range(_LASTING + 1):
+    for rank in range(LASTING + 1):
         spared: list[bytes] = []
         for (key,) in file.execute(f"SELECT id {rows} AND rank=? ORDER BY checked", (*values, rank)):
             if key in written:
@@ -273,9 +231,17 @@ def _going(
         yield from spared
 
 
-def _readable(rows: Iterable[tuple[Any, ...]]) -> Iterator[Record]:
-    for columns in rows:
-        row = Row._make(columns)
-        if row.is_whole:
-            with suppress(MalformedRecord):
-                yield parse_record(unpacked(row.record))
+def _written(row: Row) -> Record | None:
+    """The record in a row, if that is as it was written."""
+    if row.is_whole:
+        with suppress(MalformedRecord):
+            return row.parsed()
+    return None
+
+
+def _changes(rows: Iterable[tuple[int, Row]]) -> Iterator[LedgerChange]:
+    for cursor, row in rows:
+        record = _written(row)
+        if record is not None:
+            last = record if row.is_listed else when_withdrawn(record)
+            yield LedgerChange(cursor, last, is_withdrawn=not row.is_listed)

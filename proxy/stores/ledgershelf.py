@@ -10,7 +10,7 @@ from typing import Final
 from proxy.ledgers import LedgerDamaged
 from proxy.relocation.codec import MalformedRecord, parse_record
 from proxy.relocation.records import Record
-from proxy.stores.ledgerfile import key_of
+from proxy.stores.ledgerrow import key_of
 from proxy.stores.packing import unpacked
 
 MOST_AT_HAND: Final = 16_384

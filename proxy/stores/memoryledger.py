@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import count, islice
 
 from proxy.http.targets import parse_target
+from proxy.ledgers import LedgerChange
 from proxy.relocation.records import Observation, Record, State, record_id
-from proxy.stores.ledgerdesk import continued, with_withdrawal
-from proxy.stores.ledgerfile import IN_MEMORY, Bounds, rank_of, surplus
+from proxy.stores.ledgerfile import IN_MEMORY, Bounds, surplus
+from proxy.stores.ledgerhistory import continued, standing, when_withdrawn, with_withdrawal
+from proxy.stores.ledgerrow import rank_of
 
 
 class MemoryLedger:
@@ -21,7 +24,9 @@ class MemoryLedger:
         self._of_host: defaultdict[str, set[str]] = defaultdict(set)
         self._asked: dict[str, int] = {}
         self._turns = count(1)
-        self._withdrawn: OrderedDict[str, tuple[Observation, ...]] = OrderedDict()
+        self._withdrawn: OrderedDict[str, Record] = OrderedDict()
+        self._cursors: dict[str, int] = {}  # in their order
+        self._last_change = 0
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -48,7 +53,10 @@ class MemoryLedger:
     async def put(self, record: Record) -> None:
         """Replace the record of its URL."""
         key, host = record_id(record.url), parse_target(record.url).host
-        self._records[key] = continued(record, self._withdrawn.pop(key, ()))
+        withdrawn = self._withdrawn.pop(key, None)
+        if standing(record) != standing(self._records.get(key)):
+            self._note_change(key)
+        self._records[key] = record if withdrawn is None else continued(record, withdrawn.history)
         self._of_host[host].add(key)
         self._make_room(self._of_host[host], self._bounds.of_host, key)
         self._make_room(self._records, self._bounds.of_all, key)
@@ -59,12 +67,12 @@ class MemoryLedger:
         record = self._records.get(key)
         if record is None:
             return False
-        self._drop(key)
+        self._take_out(key)
         history = with_withdrawal(record, observation)
         if history:
-            self._withdrawn[key] = history
-        if len(self._withdrawn) > self._bounds.of_host:
-            self._withdrawn.popitem(last=False)
+            self._withdraw(key, replace(record, history=history), is_change=record.is_listed)
+        else:
+            self._cursors.pop(key, None)
         return True
 
     async def of_host(
@@ -76,21 +84,50 @@ class MemoryLedger:
         wanted = (record for record in records if record.is_listed and state in (None, record.state))
         return tuple(islice(wanted, limit))
 
+    async def changes(self, after: int, limit: int) -> tuple[LedgerChange, ...]:
+        """At most `limit` changes in order of their cursors."""
+        changed = (self._change(key, cursor) for key, cursor in self._cursors.items() if cursor > after)
+        return tuple(islice(changed, limit))
+
+    async def last_change(self) -> int:
+        """The cursor of the newest change there ever was."""
+        return self._last_change
+
     async def close(self) -> None:
         """There is nothing to close."""
+
+    def _withdraw(self, key: str, record: Record, *, is_change: bool) -> None:
+        self._withdrawn[key] = record
+        if is_change:
+            self._note_change(key)
+        if len(self._withdrawn) > self._bounds.of_host:
+            oldest, _ = self._withdrawn.popitem(last=False)
+            self._cursors.pop(oldest, None)
+
+    def _note_change(self, key: str) -> None:
+        self._last_change += 1
+        self._cursors.pop(key, None)
+        self._cursors[key] = self._last_change
+
+    def _change(self, key: str, cursor: int) -> LedgerChange:
+        record = self._records.get(key)
+        if record is not None and record.is_listed:
+            return LedgerChange(cursor, record, is_withdrawn=False)
+        return LedgerChange(cursor, when_withdrawn(record or self._withdrawn[key]), is_withdrawn=True)
 
     def _make_room(self, keys: Collection[str], most: int, written: str) -> None:
         """As on file: drop what is too much of these, and not what was just written."""
         going = surplus(len(keys), most)
         if going:
             for key in sorted((key for key in keys if key != written), key=self._turn)[:going]:
-                self._drop(key)
+                self._take_out(key)
+                self._cursors.pop(key, None)
 
     def _turn(self, key: str) -> tuple[int, int, float]:
         record = self._records[key]
         return rank_of(record), self._asked.get(key, 0), record.checked_at
 
-    def _drop(self, key: str) -> None:
+    def _take_out(self, key: str) -> None:
         host = parse_target(self._records.pop(key).url).host
         self._asked.pop(key, None)
         self._of_host[host].discard(key)

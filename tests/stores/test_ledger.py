@@ -12,100 +12,45 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.http.targets import parse_target
 from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable
 from proxy.relocation.codec import MalformedRecord, to_record
-from proxy.relocation.records import MOST_OBSERVATIONS, Observation, Record, State, record_id
-from proxy.relocation.rules import Seen, observe
+from proxy.relocation.records import MOST_OBSERVATIONS, Record, State, record_id
 from proxy.stores import durablefile, ledgershelf
 from proxy.stores.ledger import DAMAGED, UNAVAILABLE, SqliteLedger
-from proxy.stores.ledgerfile import ON_FILE, Bounds, LedgerFile, LedgerFileDamaged, key_of, row_of
+from proxy.stores.ledgerfile import ON_FILE, Bounds, LedgerFile, LedgerFileDamaged
+from proxy.stores.ledgerrow import key_of, row_of
 from proxy.stores.ledgershelf import Shelf
 from proxy.stores.memoryledger import MemoryLedger
 from proxy.stores.packing import packed, unpacked
+from tests.stores.ledgers import (
+    GONE,
+    MOVED,
+    NEVER,
+    NOW,
+    REVIVED,
+    URL,
+    AnyLedger,
+    Kind,
+    closed,
+    counted,
+    filled,
+    gone,
+    in_memory,
+    moved,
+    on_file,
+    opened,
+)
 
-NOW = 1_700_000_000.0
-URL = "https://example.com/agent.json"
-AnyLedger = MemoryLedger | SqliteLedger
-
-
-def told_by_origin(url: str, status: int, at: float = NOW) -> Record:
-    """What is recorded once the origin has answered so."""
-    seen = Seen(parse_target(url), status, at, is_origin=True, locations=(f"{url}/new",) if status == 308 else ())
-    record = observe(None, seen).record
-    assert record is not None
-    return record
-
-
-def moved(url: str = URL, at: float = NOW) -> Record:
-    return replace(told_by_origin(url, 308, at), state=State.MOVED)
-
-
-def gone(url: str = URL, at: float = NOW) -> Record:
-    return told_by_origin(url, 410, at)
-
-
-def counted(url: str = URL, at: float = NOW) -> Record:
-    return told_by_origin(url, 404, at)
-
-
-MOVED, GONE = moved(), gone("https://other.example/card.json")
-REVIVED = Observation(NOW + 9, 200, None, None, "The origin has the document.")
-NEVER = "https://never.example/"
-
-opened: list[SqliteLedger] = []
-
-
-@pytest_asyncio.fixture(autouse=True)
-async def files_closed() -> AsyncIterator[None]:
-    yield
-    while opened:
-        await opened.pop().close()
-
-
-async def on_file(path: Path, operation_timeout: float = 1.0, bounds: Bounds = ON_FILE) -> SqliteLedger:
-    """Without haste: a busy machine is not to be taken for a slow file."""
-    ledger = SqliteLedger(path, operation_timeout, bounds)
-    opened.append(ledger)
-    await ledger.open()
-    return ledger
-
-
-async def in_memory(_: Path, operation_timeout: float = 1.0, bounds: Bounds = ON_FILE) -> MemoryLedger:
-    ledger = MemoryLedger(bounds)
-    await ledger.open()
-    return ledger
-
-
-Kind = Callable[..., Awaitable[AnyLedger]]
-
-
-async def closed(ledger: SqliteLedger) -> None:
-    opened.remove(ledger)
-    await ledger.close()
-
-
-async def filled(path: Path, *records: Record) -> None:
-    """A file with these records, which nobody has open."""
-    ledger = await on_file(path)
-    await asyncio.gather(*map(ledger.put, records))
-    await closed(ledger)
-
-
-@pytest_asyncio.fixture(params=[in_memory, on_file], ids=["memory", "sqlite"])
-async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AnyLedger:
-    made: AnyLedger = await request.param(tmp_path / "new" / "folder" / "ledger.db")
-    return made
+pytestmark = pytest.mark.usefixtures("ledgers_closed")
 
 
 async def urls(ledger: AnyLedger, host: str | None = None, state: State | None = None) -> set[str]:
@@ -411,7 +356,7 @@ async def forged(path: Path, record: bytes) -> SqliteLedger:
     """A row whose seal is right, and what it holds is not."""
     await filled(path, MOVED, GONE)
     with closing(LedgerFile(path, 1.0, ON_FILE)) as file, file.writing():
-        file.write(row_of(MOVED, record, is_withdrawn=False))
+        file.write(row_of(MOVED, record, is_withdrawn=False), is_change=False)
     return await on_file(path)
 
 
@@ -484,8 +429,9 @@ async def cannot_write(ledger: SqliteLedger) -> None:
         await ledger.put(MOVED)
     with pytest.raises(LedgerUnavailable):
         await ledger.remove(URL, REVIVED)
-    with pytest.raises(LedgerUnavailable):
-        await ledger.of_host(None, None, None, 9)
+    for reading in (ledger.of_host(None, None, None, 9), ledger.changes(0, 9), ledger.last_change()):
+        with pytest.raises(LedgerUnavailable):
+            await reading
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -609,9 +555,9 @@ async def test_a_file_moved_away_while_in_use_is_not_made_anew(tmp_path: Path) -
 def hanging(gate: threading.Event, method: Callable[..., object]) -> Callable[..., object]:
     """It goes on when the gate is opened."""
 
-    def work(*arguments: object) -> object:
+    def work(*arguments: object, **named: object) -> object:
         gate.wait(20)
-        return method(*arguments)
+        return method(*arguments, **named)
 
     return work
 
