@@ -138,6 +138,10 @@ _PREFIXED_FILES: Final[Mapping[str, DocumentClass]] = {
 }
 
 
+WELL_KNOWN_PATHS: Final = (*(f"/.well-known/{name}" for name in _WELL_KNOWN), *(f"/{name}" for name in _ROOT_FILES))
+"""Where the documents of a whole domain lie."""
+
+
 def classify(path: str) -> DocumentClass:
     """The class of the document at `path` (RFC 3986 normal form, no query)."""
     _, well_known, name = path.partition("/.well-known/")

@@ -98,8 +98,47 @@ def test_link_fields(name: str, values: list[str], expected: list[tuple[str, str
 def test_what_a_link_holds() -> None:
     value = r"""</c>; rel=ard; type="application/ai-catalog+json"; title="A \"b\"" """
     assert parse_link_fields([value], BASE) == (
-        WebLink("ard", "/c", parse_target("https://example.com/c"), None, "application/ai-catalog+json", 'A "b"'),
+        WebLink(
+            "ard",
+            "/c",
+            parse_target("https://example.com/c"),
+            None,
+            "application/ai-catalog+json",
+            'A "b"',
+            None,
+            BASE,
+        ),
     )
+
+
+LANGUAGES = [
+    ("hreflang=de", "de"),
+    ('HrefLang="en-GB"; hreflang=fr', "en-GB"),
+    ('hreflang=""', None),
+    ("hreflang", None),
+]
+
+
+@pytest.mark.parametrize(("parameters", "language"), LANGUAGES)
+def test_languages(parameters: str, language: str | None) -> None:
+    [link] = parse_link_fields([f"</c>; rel=alternate; {parameters}"], BASE)
+    assert link.hreflang == language
+    [link] = parse_html_links(f'<link rel="alternate" href="/c" {parameters.replace(";", " ")}>'.encode(), BASE)
+    assert link.hreflang == language
+
+
+CONTEXTS = [("", BASE.uri), ('anchor="#x"', BASE.uri), ("anchor=c", "https://example.com/a/c")]
+
+
+@pytest.mark.parametrize(("parameter", "context"), CONTEXTS)
+def test_contexts(parameter: str, context: str) -> None:
+    [link] = parse_link_fields([f"</c>; rel=ard; {parameter}"], BASE)
+    assert link.context.uri == context
+
+
+def test_the_context_of_an_html_link_is_the_page() -> None:
+    [link] = parse_html_links(b'<base href="/other/"><link rel=ard href=c>', BASE)
+    assert link.context == BASE
 
 
 TITLES = [
@@ -217,7 +256,7 @@ def test_html(name: str, page: str, expected: list[tuple[str, str]]) -> None:
 def test_what_an_html_link_holds() -> None:
     [link] = parse_html_links(b'<link rel=alternate type="text/markdown" title="&quot;a" href=a.md>', BASE)
     assert link == WebLink(
-        "alternate", "a.md", parse_target("https://example.com/a/a.md"), None, "text/markdown", '"a'
+        "alternate", "a.md", parse_target("https://example.com/a/a.md"), None, "text/markdown", '"a', None, BASE
     )
 
 

@@ -25,7 +25,8 @@ HTML_LIMIT: Final = 512 * 1024
 """Octets of a page that are read."""
 
 RELATIONS: Final = frozenset(
-    {"ai-catalog", "alternate", "api-catalog", "ard", "canonical", "describedby", "service-desc", "service-doc"}
+    {"ai-catalog", "alternate", "api-catalog", "ard", "canonical", "describedby"}
+    | {"service-desc", "service-doc", "successor-version"}
 )
 
 _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]"
@@ -39,7 +40,7 @@ _EXTENDED_VALUE: Final = re.compile(r"utf-8'[^']*+'(.*)", re.IGNORECASE | re.DOT
 
 @dataclass(frozen=True, slots=True)
 class WebLink:
-    """One link of one relation type; `type` and `title` are hints of whoever wrote it."""
+    """One link of one relation type; `type`, `title` and `hreflang` are hints of whoever wrote it."""
 
     rel: str
     href: str
@@ -50,6 +51,9 @@ class WebLink:
     """Why it may not."""
     type: str | None
     title: str | None
+    hreflang: str | None
+    context: Target
+    """What it is a link of: the page, unless it says otherwise."""
 
 
 def parse_link_fields(values: Iterable[str], base: Target) -> tuple[WebLink, ...]:
@@ -60,9 +64,10 @@ def parse_link_fields(values: Iterable[str], base: Target) -> tuple[WebLink, ...
     found = _Found()
     for value in values:
         for reference, parameters in _link_values(value):
-            if _is_of_origin(parameters.get("anchor"), base):
-                title = _extended_text(parameters.get("title*")) or parameters.get("title")
-                found.add(parameters.get("rel", ""), reference, base, parameters.get("type"), title)
+            context = _context(parameters.get("anchor"), base)
+            if context is not None:
+                title = _extended_text(parameters.get("title*")) or parameters.get("title", "")
+                found.add(reference, base, context, {**parameters, "title": title})
     return found.links()
 
 
@@ -83,8 +88,7 @@ def parse_html_links(body: bytes, base: Target, limit: int = HTML_LIMIT) -> tupl
     found = _Found()
     for attributes in elements:
         if "href" in attributes:
-            href = attributes["href"].strip("\t\n\f\r ")
-            found.add(attributes.get("rel", ""), href, place, attributes.get("type"), attributes.get("title"))
+            found.add(attributes["href"].strip("\t\n\f\r "), place, base, attributes)
     return found.links()
 
 
@@ -95,9 +99,9 @@ class _Found:
         self._links: list[WebLink] = []
         self._count = dict.fromkeys(RELATIONS, 0)
 
-    def add(self, rel: str, href: str, base: Target | None, type_: str | None, title: str | None) -> None:
-        """One link for each known relation type in `rel`."""
-        named = RELATIONS.intersection(rel.lower().split())
+    def add(self, href: str, base: Target | None, context: Target, attributes: Mapping[str, str]) -> None:
+        """One link for each known relation type in the attribute `rel`."""
+        named = RELATIONS.intersection(attributes.get("rel", "").lower().split())
         relations = sorted(name for name in named if self._count[name] < MOST_LINKS)
         if not relations or not href:
             return
@@ -106,9 +110,10 @@ class _Found:
             target = admit_bounded(href, base)
         except UrlRefused as error:
             refusal = error.reason
+        type_, title, language = (attributes.get(name) or None for name in ("type", "title", "hreflang"))
         for relation in relations:
             self._count[relation] += 1
-            self._links.append(WebLink(relation, href, target, refusal, type_ or None, title or None))
+            self._links.append(WebLink(relation, href, target, refusal, type_, title, language, context))
 
     def links(self) -> tuple[WebLink, ...]:
         return tuple(self._links)
@@ -133,13 +138,15 @@ def _link_values(value: str) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield reference, parameters
 
 
-def _is_of_origin(anchor: str | None, base: Target) -> bool:
+def _context(anchor: str | None, base: Target) -> Target | None:
+    """What a link is of; None where that is of another origin."""
     if anchor is None:
-        return True
+        return base
     try:
-        return resolve(base, anchor).origin == base.origin
+        context = resolve(base, anchor)
     except MalformedTarget:
-        return False
+        return None
+    return context if context.origin == base.origin else None
 
 
 def _extended_text(value: str | None) -> str | None:

@@ -38,6 +38,7 @@ from proxy.ports import Clock
 
 _DOWN: Final = frozenset({"origin-unreachable", "origin-timeout"})
 _PAST_CACHES: Final = Fields((("Cache-Control", "no-cache"),))
+_MOST_ALTERNATIVES: Final = 200
 # A redirect that leads to no document says nothing of where the document is (OV-10).
 _MAY_HAVE_MOVED: Final = frozenset({ReadOutcome.FOUND, ReadOutcome.FAILED})
 
@@ -66,6 +67,8 @@ class Call:
     uris: set[str] = field(default_factory=set)
     fresh_until: float = math.inf
     relocations: dict[str, dict[str, object]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    alternatives: dict[tuple[DocumentClass, str, str], dict[str, object]] = field(default_factory=dict)
     is_cut_short: bool = False
     """Whether the time was over before everything was read."""
     has_failures: bool = False
@@ -165,6 +168,8 @@ class Call:
     def _note(self, reading: Reading) -> None:
         self.budget.spend_octets(len(reading.body))
         self.uris |= reading.uris
+        if reading.is_gone:
+            self.gone.add(reading.target.uri)
         if reading.reason == OVER_BUDGET:
             self._exceed(reading.detail)
         if reading.outcome is ReadOutcome.FAILED:
@@ -173,8 +178,27 @@ class Call:
             if reading.reason in _DOWN and not reading.hops:
                 self._down.add(reading.asked.host)
         self.fresh_until = min(self.fresh_until, reading.fresh_until)
+        self._offer(reading)
         if reading.outcome in _MAY_HAVE_MOVED:
             self._relocate(reading, is_confirmed=False)
+
+    def _offer(self, reading: Reading) -> None:
+        """Tell what stands in the place of a document, for the caller to choose; nothing of it is asked for."""
+        reason = "multiple-choices" if reading.status == 300 else "successor"
+        for one in reading.alternatives:
+            key = (reading.document_class, reading.asked.uri, one.url)
+            if key not in self.alternatives and len(self.alternatives) == _MOST_ALTERNATIVES:
+                self.published.limit(f"An answer lists no more than {_MOST_ALTERNATIVES} alternatives.")
+                return
+            self.alternatives[key] = {
+                "class": reading.document_class.value,
+                "for": shown(reading.asked),
+                "url": one.url,
+                "type": one.type,
+                "language": one.language,
+                "quality": one.quality,
+                "reason": reason,
+            }
 
     def confirm(self, reading: Reading) -> None:
         """The document on another domain vouches for this one: it is where the redirects say (OV-3)."""

@@ -102,7 +102,7 @@ def members(discovered: Discovered) -> dict[str, object]:
         "client": discovered.client.told(),
         "routes": [] if manifest is None else _routes(manifest, discovered.client),
         "static": {name: discovered.static.get(name) for name in ("robots", "sitemap", "llms", "markdown")},
-        "alternatives": [],
+        "alternatives": list(call.alternatives.values()),
         "relocations": list(call.relocations.values()),
         "coexisting": discovered.coexisting,
         "overhead": overhead(call.meter, call.domain),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -33,8 +34,11 @@ from proxy.engine.gateway import Gateway
 from proxy.engine.state import EngineState
 from proxy.engine.vouching import DomainTrust
 from proxy.http.problems import Problem, Slug
+from proxy.http.targets import parse_target
 from proxy.metering import Meter, current_meter
 from proxy.ports import Dns, LocalLink, Origin
+from proxy.relocation.changes import Change
+from proxy.relocation.records import State, record_url
 from proxy.single import SingleCalls
 
 # What DNS may take of the time for a call; documents have places of their own.
@@ -45,6 +49,8 @@ _MOST_AT_ONCE: Final = 64
 _MOST_UNDER_WAY: Final = 512
 # Purges may come one after another; what the last run read is told, and not kept.
 _MOST_RUNS: Final = 3
+# For where redirects lead, which the call itself has mostly read already.
+_SETTLING_SECONDS: Final = 2.0
 _OVERLOADED: Final = Problem(
     Slug.OVERLOADED, "Too many domains are being discovered at once. Ask again in a few seconds.", {"steps": []}
 )
@@ -80,6 +86,10 @@ class World:
     trust: DomainTrust | None = None
 
 
+Settle = Callable[[Iterable[str]], Awaitable[None]]
+"""Waits until nothing is under way for recorded URLs."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """One answer, with what it cost, for who caused it; and as one that cost nothing."""
@@ -91,8 +101,11 @@ class _Found:
 class Discoverer:
     """Answers what a domain publishes for agents."""
 
-    def __init__(self, state: EngineState, world: World, settings: DiscoverySettings) -> None:
+    def __init__(
+        self, state: EngineState, world: World, settings: DiscoverySettings, settle: Settle | None = None
+    ) -> None:
         self._world = world
+        self._settle = settle
         self._settings = settings
         self._clock = state.clock
         self._generations = state.generations
@@ -122,6 +135,10 @@ class Discoverer:
     def warm(self, question: Question) -> Prepared | None:
         """The answer that is ready; None when it has to be found out."""
         return self._results.get(question)
+
+    def told(self, url: str, change: Change) -> None:
+        """The origin's word on `url` has changed: no answer made of it before is given any more."""
+        self._results.forget(url, is_gone=change.record is not None and change.record.state is State.GONE)
 
     async def discover(self, question: Question) -> Prepared | Problem:
         """The answer, found out now; a problem when too many are being found out.
@@ -154,10 +171,11 @@ class Discoverer:
         """Find out, and again where a purge came between: nothing that it concerns is told any more."""
         budget = Budget(question.domain, meter)
         for _ in range(_MOST_RUNS):
-            generation = self._generations.latest
+            generation, began = self._generations.latest, self._clock()
             call = self._call(question.domain, meter, budget)
             discovered = Discovered(call, client_of(question.level, question.ladder))
             await self._gather_in_time(discovered, ends_at)
+            await self._settle_in_time(call, ends_at)
             uris = frozenset((at(question.domain).uri, *call.uris))
             is_late = asyncio.get_running_loop().time() >= ends_at
             if is_late or not is_touched(self._generations, generation, uris):
@@ -166,7 +184,7 @@ class Discoverer:
         now, fresh_until = self._clock(), call.fresh_until
         etag = etag_of(told)
         for_others = prepared(costing_nothing(told, now, fresh_until), fresh_until, etag)
-        self._results.put(question, for_others, uris, generation)
+        self._results.put(question, for_others, uris, generation, call.gone, began)
         return _Found(prepared(told, fresh_until, etag), for_others)
 
     def _call(self, domain: str, meter: Meter, budget: Budget) -> Call:
@@ -182,6 +200,15 @@ class Discoverer:
             published=Publications(domain, steps),
             trust=self._world.trust,
         )
+
+    async def _settle_in_time(self, call: Call, ends_at: float) -> None:
+        """What the call has seen move is recorded as moved, or not, when it answers (contract §14.1)."""
+        if self._settle is None or not call.relocations:
+            return
+        ends_at = min(ends_at, asyncio.get_running_loop().time() + _SETTLING_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(ends_at):
+                await self._settle(tuple(record_url(parse_target(uri)) for uri in call.relocations))
 
     async def _gather_in_time(self, discovered: Discovered, ends_at: float) -> None:
         """Find out as much as the time allows."""

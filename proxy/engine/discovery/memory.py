@@ -56,6 +56,11 @@ class Memory(Generic[Key, Value]):
         while self._taken > self._room:
             self.drop(next(iter(self._kept)))
 
+    def forget(self, uri: str) -> None:
+        """Forget everything that was made of `uri`."""
+        for key in [key for key, kept in self._kept.items() if uri in kept.uris]:
+            self.drop(key)
+
     def drop(self, key: Key) -> None:
         """Forget it, where it is known."""
         kept = self._kept.pop(key, None)

@@ -14,6 +14,7 @@ from proxy.caching.directives import parse_response_directives
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, gate
 from proxy.discovery.names import is_local
+from proxy.discovery.pages.alternatives import Alternative, alternatives_of, successor_of
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.urls import UrlReason, UrlRefused, checked
 from proxy.engine.discovery.memory import Memory
@@ -38,6 +39,8 @@ from proxy.http.targets import Target
 from proxy.ports import Clock, Generations, OriginUnavailable
 
 _OF_DOCUMENTS: Final = frozenset({200, 203})
+_MULTIPLE_CHOICES: Final = 300
+_MAY_HAVE_SUCCESSORS: Final = frozenset({409, 410})
 _NOT_FOR_US: Final = frozenset({401, 403, 405, 406, 407, 429})
 # Room for what is remembered, and about what one takes of it besides its URIs.
 _ROOM: Final = 16 * 2**20
@@ -126,7 +129,7 @@ class Reader:
         target = reading.target
         # Of other hosts' resources a domain's word says nothing to whoever else asks for them.
         named = reading.document_class.value if manner.site == target.host else None
-        request = Request(manner.method, target, self._lines(reading, manner), manner.realm, named)
+        request = Request(manner.method, target, self._lines(reading, manner), manner.realm, named, is_ours=True)
         stored_only = manner.stored_only and target.host == reading.asked.host
         answer = await (self._gateway.stand_in(request) if stored_only else self._gateway.handle(request))
         return await self._got(reading, answer, manner)
@@ -139,6 +142,8 @@ class Reader:
     async def _got(self, reading: Reading, answer: Answer, manner: Manner) -> Reading:
         reading = replace(reading, cache=_cache_of(answer.outcome), vouching=answer.outcome.vouching)
         if isinstance(answer, Refusal):
+            if answer.problem.slug is Slug.GONE:
+                return self._gone(reading, answer)
             return _refused(reading, answer.problem)
         assert isinstance(answer, Complete | Streaming)
         body = await self._body(reading, answer)
@@ -156,6 +161,20 @@ class Reader:
             fresh_until=min(reading.fresh_until, fresh_until),
         )
         return self._judged(reading, answer.head, body, manner)
+
+    def _gone(self, reading: Reading, answer: Refusal) -> Reading:
+        """The origin's 410, as it is recorded."""
+        now, successor = self._clock(), answer.problem.members.get("successor")
+        return replace(
+            reading,
+            outcome=ReadOutcome.ABSENT,
+            status=answer.problem.status,
+            fetched_at=now,
+            fresh_until=min(reading.fresh_until, now + max(answer.outcome.ttl or 0, 0)),
+            reason="status-410",
+            detail=answer.problem.detail,
+            alternatives=(Alternative(successor),) if isinstance(successor, str) else (),
+        )
 
     async def _body(self, reading: Reading, answer: Complete | Streaming) -> bytes | Problem:
         """The body of a document; of anything else it tells nothing, and is read so far that it is no trouble."""
@@ -184,7 +203,8 @@ class Reader:
         if status not in _OF_DOCUMENTS:
             reason = "not-available" if status in _NOT_FOR_US else f"status-{status}"
             detail = f"The origin answered {status}."
-            return replace(reading, outcome=ReadOutcome.ABSENT, reason=reason, detail=detail)
+            offered = () if manner.method == "HEAD" else _offered(head, body, reading.target)
+            return replace(reading, outcome=ReadOutcome.ABSENT, reason=reason, detail=detail, alternatives=offered)
         if manner.method == "HEAD":
             return replace(reading, outcome=ReadOutcome.FOUND)
         limit = self._rules.of_class(reading.document_class).max_body
@@ -207,12 +227,14 @@ class Reader:
     def _remembered(self, key: _Key, reading: Reading, generation: int) -> Reading:
         """Keep in mind what the HTTP cache does not: that there is no such document. How long that holds is told.
 
-        Nothing of an answer is kept but that it was not the document, so `no-store` says nothing about it.
+        Nothing of an answer is kept but that it was not the document, so `no-store` says nothing about it. One that
+        offers alternatives tells more than that, and is kept by the HTTP cache alone.
         """
         now = self._clock()
         if reading.reason in _OF_THE_CALL:
             return replace(reading, fresh_until=now)
-        if reading.outcome in (ReadOutcome.FOUND, ReadOutcome.FAILED) or now < reading.fresh_until < math.inf:
+        is_telling = reading.alternatives or reading.outcome in (ReadOutcome.FOUND, ReadOutcome.FAILED)
+        if is_telling or now < reading.fresh_until < math.inf:
             return reading
         reading = replace(reading, fields=NO_FIELDS, fresh_until=now + self._negative_ttl)
         self._negative.put(key, replace(reading, cache="remembered"), reading.uris, generation, _SIZE)
@@ -239,6 +261,14 @@ def _out_of_reach(target: Target, realm: Realm) -> Refused | None:
     except UrlRefused as refused:
         return Refused(refused.reason, refused.detail)
     return None
+
+
+def _offered(head: ResponseHead, body: bytes, target: Target) -> tuple[Alternative, ...]:
+    """What an answer other than the document offers in its place."""
+    if head.status == _MULTIPLE_CHOICES:
+        return alternatives_of(head, body, target)
+    successor = successor_of(head, body, target) if head.status in _MAY_HAVE_SUCCESSORS else None
+    return () if successor is None else (Alternative(successor),)
 
 
 def _refused(reading: Reading, problem: Problem) -> Reading:

@@ -12,6 +12,7 @@ from proxy.caching.vouching import TrustState, Vouching
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.gate import NotADocument, read_document
 from proxy.discovery.jsontext import JsonDocument
+from proxy.discovery.pages.alternatives import Alternative
 from proxy.discovery.redirects import Hop
 from proxy.http.fields import NO_FIELDS, Fields, essence
 from proxy.http.messages import Realm, ResponseHead
@@ -58,6 +59,8 @@ class Reading:
     detail: str = ""
     vouching: Vouching | None = None
     """What vouches for it, as the gateway tells; None for what is of no class, or was not answered."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What is offered in its place: the choices of a 300, the successor that a 409 or 410 suggests."""
     fragment: str = ""
     """Where in the document at `target` this one stands, as a JSON pointer; "" for the whole."""
 

@@ -7,6 +7,8 @@ A purge that concerns any of them ends it too.
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +21,8 @@ MAX_BYTES: Final = 32 * 2**20
 # One answer above this is not worth the place of many others.
 _LARGEST: Final = 2**20
 _MEMBERS_SIZE: Final = 6
+# Longer than any discovery takes they need not be known.
+_MOST_WITHDRAWN: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class Results:
     def __init__(self, generations: Generations, clock: Clock, max_bytes: int = MAX_BYTES) -> None:
         self._clock = clock
         self._kept: Memory[Question, Prepared] = Memory(generations, max_bytes)
+        self._withdrawn: OrderedDict[str, float] = OrderedDict()
 
     def get(self, question: Question) -> Prepared | None:
         """The answer, while it is good."""
@@ -81,8 +86,30 @@ class Results:
         self._kept.drop(question)
         return None
 
-    def put(self, question: Question, prepared: Prepared, uris: frozenset[str], generation: int) -> None:
-        """Keep an answer made of `uris`, read since `generation` began."""
+    def forget(self, uri: str, *, is_gone: bool) -> None:
+        """What was made of `uri` is told no more; where it is gone, nor what is being made of it now."""
+        self._kept.forget(uri)
+        if is_gone:
+            self._withdrawn[uri] = self._clock()
+            self._withdrawn.move_to_end(uri)
+        if len(self._withdrawn) > _MOST_WITHDRAWN:
+            self._withdrawn.popitem(last=False)
+
+    def put(
+        self,
+        question: Question,
+        prepared: Prepared,
+        uris: frozenset[str],
+        generation: int,
+        gone: Collection[str] = (),
+        began: float = math.inf,
+    ) -> None:
+        """Keep an answer made of `uris`, read since `generation` and the Unix time `began`.
+
+        It tells of those in `gone` that they are, and of no others.
+        """
         self._kept.drop(question)
+        if any(self._withdrawn.get(uri, 0.0) >= began for uri in uris.difference(gone)):
+            return
         if self._clock() < prepared.fresh_until < math.inf and prepared.size <= _LARGEST:
             self._kept.put(question, prepared, uris, generation, prepared.size)
