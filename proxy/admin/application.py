@@ -22,9 +22,11 @@ from proxy.admin.commands import (
 from proxy.admin.guards import MAX_BODY, answer_errors, guard
 from proxy.admin.page import AdminState, start_page
 from proxy.admin.queries import parse_limit, parse_query
+from proxy.admin.records import RecordPages
 from proxy.admin.trust import TrustPages
 from proxy.config import Settings, effective_yaml
 from proxy.engine.control import ByUri, Control
+from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.trust.control import TrustControl
 from proxy.http.problems import Problem, Slug
 from proxy.logs import set_level
@@ -38,13 +40,15 @@ _log = logging.getLogger("proxy.admin")
 def build_admin(
     control: Callable[[], Control],
     trust: Callable[[], TrustControl],
+    relocations: Callable[[], RelocationControl],
     metrics: Metrics,
     settings: Callable[[], Settings],
     state: AdminState,
 ) -> web.Application:
-    """The application behind the admin port; `control`, `trust` and `settings` answer those in force now."""
+    """The application behind the admin port; the callables answer what is in force now."""
     pages = _Pages(control, metrics, settings, state)
     trusted = TrustPages(trust)
+    recorded = RecordPages(relocations)
     application = web.Application(
         middlewares=(answer_errors, guard(settings), pages.purge_by_method), client_max_size=MAX_BODY
     )
@@ -62,6 +66,8 @@ def build_admin(
             web.get("/admin/trust", trusted.known),
             web.post("/admin/trust/pin", trusted.pin),
             web.post("/admin/trust/unpin", trusted.unpin),
+            web.post("/admin/records/{id}/confirm", recorded.confirm),
+            web.post("/admin/records/{id}/withdraw", recorded.withdraw),
             web.get("/admin/config", pages.config),
             web.put("/admin/log-level", pages.log_level),
         ]

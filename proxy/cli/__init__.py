@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 negative finding, 2 usage or configuration, 3 network; 130
 arguments    verbs, flags and their help; flags, publisherflags
 verbs        what each verb does
 discovering  `discover`
+recording    `records`
 linting      `lint`
 keys         `keygen`, `did-document`
 signing      `sign`; publishing, selfcheck, steps
@@ -14,9 +15,11 @@ identifiers  DIDs and names of keys as flags give them
 moments      times as flags give them
 files        what a command reads and writes
 published    documents read from where they are published
+ports        which ports of a running proxy are asked
 remote       a running proxy's ports, asked from here
 report       an explanation for people
 discovery    what a domain publishes, for people
+records      what is recorded of a URL, for people
 tree         lines as a tree
 parts        a JSON answer, read for people
 terminal     what a terminal is fit for

@@ -10,6 +10,7 @@ from proxy import __version__
 from proxy.capability.ladders import Label, Ladder
 from proxy.cli.flags import CONFIG_HELP, Verbs, add_verb
 from proxy.cli.publisherflags import add_publisher_verbs
+from proxy.relocation.records import State
 
 # Flags of `serve` by the configuration key that each one sets, with its help.
 SERVE_FLAGS: Final = {
@@ -31,6 +32,7 @@ example:
   curl http://127.0.0.1:8080/https/example.com/.well-known/agent-card.json
 """
 _LEVELS: Final = tuple(label.value for label in Label)
+_STATES: Final = tuple(state.value for state in State if state is not State.UNCONFIRMED)
 _LADDERS: Final = tuple(ladder.value for ladder in Ladder)
 
 
@@ -58,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lint(verbs)
     add_publisher_verbs(verbs)
     _add_explain(verbs)
+    _add_records(verbs)
     _add_purge(verbs)
     _add_refresh(verbs)
     _add_check_config(verbs)
@@ -120,6 +123,31 @@ def _add_explain(verbs: Verbs) -> None:
     _add_remote(verb)
 
 
+def _add_records(verbs: Verbs) -> None:
+    verb = add_verb(
+        verbs,
+        "records",
+        "tell what origins say of where their documents are, and of those they have withdrawn",
+        "records example.com --state moved\n  discovery-proxy records --confirm ID --via http://127.0.0.1:9090",
+    )
+    what = verb.add_mutually_exclusive_group()
+    what.add_argument("host", nargs="?", metavar="HOST", help="records of this host alone, whatever the port")
+    what.add_argument("--id", help="the record with this id")
+    what.add_argument("--url", help="the record of this URL")
+    what.add_argument("--confirm", metavar="ID", help="let a pending move be one; this asks the admin port")
+    what.add_argument("--withdraw", metavar="ID", help="take a record away; this asks the admin port")
+    verb.add_argument("--state", choices=_STATES, help="records in this state alone")
+    verb.add_argument(
+        "--json", action="store_true", help="print all records, with their histories, as one JSON value"
+    )
+    verb.add_argument(
+        "--via",
+        metavar="URL",
+        help="the data port to ask, or the admin port to confirm and withdraw (default: the configured one)",
+    )
+    _add_configured(verb, "it says where the ports are")
+
+
 def _add_purge(verbs: Verbs) -> None:
     verb = add_verb(
         verbs,
@@ -171,7 +199,11 @@ def _add_url_or_host(verb: argparse.ArgumentParser, of: str) -> argparse._Mutual
 
 def _add_remote(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--via", metavar="ADMIN_URL", help="the admin port to ask (default: the configured one)")
-    verb.add_argument("--config", metavar="FILE", help=f"{CONFIG_HELP}; it says where the admin port is")
+    _add_configured(verb, "it says where the admin port is")
+
+
+def _add_configured(verb: argparse.ArgumentParser, what_for: str) -> None:
+    verb.add_argument("--config", metavar="FILE", help=f"{CONFIG_HELP}; {what_for}")
     verb.add_argument(
         "--token-file",
         metavar="FILE",

@@ -10,10 +10,9 @@ from typing import Final
 
 from proxy.cli.arguments import Unusable
 from proxy.cli.discovery import describe
-from proxy.cli.remote import DataPort, parse_base_url
+from proxy.cli.ports import data_port
 from proxy.cli.terminal import may_colour, waiting
 from proxy.config import Settings, load
-from proxy.http.targets import MalformedTarget
 
 _CODES: Final = {"found": 0, "unavailable": 3}
 _NEGATIVE: Final = 1
@@ -49,10 +48,6 @@ def _in_process(arguments: Namespace, settings: Settings) -> dict[str, object]:
 
 
 def _through(arguments: Namespace, settings: Settings) -> dict[str, object]:
-    try:
-        base = parse_base_url(arguments.via)
-    except MalformedTarget as error:
-        raise Unusable(f"--via: {error.detail} Give it as http://127.0.0.1:8080.") from None
     claim = {name: text for name in ("level", "ladder") if (text := getattr(arguments, name)) is not None}
     patience = max(settings.discovery.deadline + _ON_THE_WAY, _LEAST_PATIENCE)
-    return DataPort(base, patience).discover(arguments.domain, claim)
+    return data_port(arguments, settings, patience).discover(arguments.domain, claim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
@@ -18,6 +18,7 @@ _TOKEN_ADVICE: Final = "give the admin token: --token-file or DISCOVERY_PROXY_AD
 _LONGEST_DETAIL: Final = 500
 # RFC 9457; what an answer tells beside these is what it tells when there is no problem.
 _OF_PROBLEMS: Final = frozenset({"type", "title", "status", "detail", "instance"})
+_RECORDS_A_PAGE: Final = "1000"
 _EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
@@ -57,7 +58,8 @@ class AdminPort:
             return answer
         if status == 401:
             raise RemoteRefusal(f"{self.base.origin} refused: {_TOKEN_ADVICE}")
-        if status == 404:
+        # A problem that names a record is told by a port that knows of records.
+        if status == 404 and "id" not in (answer or {}):
             raise RemoteRefusal(f"{self.base.origin} has no admin API; is this the data port?")
         raise _failure(self.base, "an admin port", status, answer)
 
@@ -75,13 +77,45 @@ class DataPort:
         Raises NothingListens, RemoteFailure, RemoteRefusal.
         """
         path = f"/v1/discover/{quote(domain, safe='')}{'?' if claim else ''}{urlencode(claim)}"
-        headers = {"Accept": "application/json"}
-        status, answer = _exchange(self.base, self.patience, "GET", path, None, headers)
+        status, answer = self._read(path)
         if answer is not None and isinstance(answer.get("outcome"), str):
             return {name: value for name, value in answer.items() if name not in _OF_PROBLEMS}
+        raise self._failed("discovery", status, answer)
+
+    def records(self, asked: Mapping[str, str]) -> Iterator[dict[str, object]]:
+        """What `/v1/records` lists for these parameters, without histories; each page when it is needed.
+
+        Raises NothingListens, RemoteFailure, RemoteRefusal.
+        """
+        query, cursor = {**asked, "limit": _RECORDS_A_PAGE}, ""
+        while True:
+            status, answer = self._read(f"/v1/records?{urlencode(query)}")
+            rows = (answer or {}).get("records")
+            if answer is None or not isinstance(rows, list):
+                raise self._failed("records", status, answer)
+            yield from (row for row in rows if isinstance(row, dict))
+            following = answer.get("next")
+            # One that does not lead on would be followed for ever.
+            if not isinstance(following, str) or following <= cursor:
+                return
+            query["cursor"] = cursor = following
+
+    def record(self, record_id: str) -> dict[str, object] | None:
+        """What `/v1/records/{id}` tells, None where nothing is recorded. Raises as `records` does."""
+        status, answer = self._read(f"/v1/records/{record_id}")
+        if answer is not None and isinstance(answer.get("history"), list):
+            return answer
+        if status == 404 and answer is not None and "id" in answer:
+            return None
+        raise self._failed("records", status, answer)
+
+    def _read(self, path: str) -> tuple[int, dict[str, object] | None]:
+        return _exchange(self.base, self.patience, "GET", path, None, {"Accept": "application/json"})
+
+    def _failed(self, what: str, status: int, answer: Mapping[str, object] | None) -> RemoteFailure | RemoteRefusal:
         if status == 404:
-            raise RemoteRefusal(f"{self.base.origin} has no discovery API; is this the admin port, or a site?")
-        raise _failure(self.base, "a data port", status, answer)
+            return RemoteRefusal(f"{self.base.origin} has no {what} API; is this the admin port, or a site?")
+        return _failure(self.base, "a data port", status, answer)
 
 
 def _exchange(
@@ -115,9 +149,18 @@ def _failure(
 
 def configured_admin_url(settings: Settings) -> str | None:
     """Where the configured admin port is reached from this machine; None when it takes any free port."""
-    host, port = settings.admin.host, settings.admin.port
+    return _local_url("http", settings.admin.host, settings.admin.port)
+
+
+def configured_data_url(settings: Settings) -> str | None:
+    """Where the configured data port is reached from this machine; None when it takes any free port."""
+    listen = settings.listen
+    return _local_url("http" if listen.tls.cert is None else "https", listen.host, listen.port)
+
+
+def _local_url(scheme: str, host: str, port: int) -> str | None:
     name = _EVERY_ADDRESS.get(host) or (f"[{host}]" if ":" in host else host)
-    return f"http://{name}:{port}" if port else None
+    return f"{scheme}://{name}:{port}" if port else None
 
 
 def parse_base_url(text: str) -> Target:

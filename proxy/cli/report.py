@@ -36,6 +36,8 @@ def report(told: Mapping[str, object], *, colour: bool) -> str:
             lines.append(_line(label, whole.part(name).pairs()))
     if whole.members.get("copy"):
         lines += ["", paint("verified copy, while the origin is down", BOLD), *_variant(whole.part("copy"))]
+    if whole.members.get("relocation"):
+        lines += ["", paint("what the origin said of where it is", BOLD), *_relocation(whole.part("relocation"))]
     if whole.members.get("trust"):
         lines += ["", paint("what is known of the domain", BOLD), *_known(whole.part("trust"))]
     variants = whole.parts("variants")
@@ -66,6 +68,11 @@ def _variant(variant: Part) -> Iterator[str]:
     if purge.members:
         yield _line("purge", f"{purge.text('standing')} (generation {purge.text('generation')})")
     yield from _labelled(variant, ("keep_until",))
+
+
+def _relocation(record: Part) -> Iterator[str]:
+    yield from _labelled(record, ("state", "target", "observed_at", "checked_at", "fresh_until", "id", "error"))
+    yield from _labelled(record.part("evidence"), ("proof", "note"))
 
 
 def _known(trust: Part) -> Iterator[str]:

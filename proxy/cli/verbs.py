@@ -7,7 +7,6 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -16,7 +15,9 @@ from proxy.cli.discovering import discover
 from proxy.cli.identifying import cid
 from proxy.cli.keys import did_document, keygen
 from proxy.cli.linting import lint
-from proxy.cli.remote import AdminPort, NothingListens, RemoteFailure, configured_admin_url, parse_base_url
+from proxy.cli.ports import admin_port
+from proxy.cli.recording import records
+from proxy.cli.remote import NothingListens, RemoteFailure
 from proxy.cli.report import report
 from proxy.cli.signing import sign
 from proxy.cli.terminal import may_colour
@@ -44,7 +45,7 @@ def explain(arguments: Namespace) -> int:
     url = _target_uri(arguments.url)
     settings = load(arguments.config, os.environ, {})
     try:
-        told = _admin_port(arguments, settings).ask("GET", f"/admin/explain?url={quote(url, safe='')}")
+        told = admin_port(arguments, settings).ask("GET", f"/admin/explain?url={quote(url, safe='')}")
     except NothingListens as error:
         if arguments.via is not None:
             raise
@@ -97,6 +98,7 @@ VERBS: Final[Mapping[str, Callable[[Namespace], int]]] = {
     "sign": sign,
     "cid": cid,
     "explain": explain,
+    "records": records,
     "purge": purge,
     "refresh": refresh,
     "check-config": check_config,
@@ -106,7 +108,7 @@ VERBS: Final[Mapping[str, Callable[[Namespace], int]]] = {
 
 def _order(arguments: Namespace, path: str, body: Mapping[str, object]) -> dict[str, object]:
     settings = load(arguments.config, os.environ, {})
-    return _admin_port(arguments, settings).ask("POST", path, body)
+    return admin_port(arguments, settings).ask("POST", path, body)
 
 
 def _scope(arguments: Namespace) -> dict[str, object]:
@@ -130,31 +132,6 @@ def _check_host(text: str) -> None:
         parse_authority(text, 0)
     except MalformedTarget:
         raise Unusable("--host: a host such as example.com or example.com:8443") from None
-
-
-def _admin_port(arguments: Namespace, settings: Settings) -> AdminPort:
-    url = arguments.via or configured_admin_url(settings)
-    if url is None:
-        raise Unusable("admin.port is 0, so the port is not known: name it with --via")
-    try:
-        base = parse_base_url(url)
-    except MalformedTarget as error:
-        raise Unusable(f"--via: {error.detail} Give it as http://127.0.0.1:9090.") from None
-    return AdminPort(base, _read_token(arguments.token_file) or settings.admin.token)
-
-
-def _read_token(path: str | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        token = Path(path).read_text(encoding="ascii").strip()
-    except OSError as error:
-        raise Unusable(f"--token-file {path}: {error.strerror}") from None
-    except UnicodeError:
-        raise Unusable(f"--token-file {path}: not ASCII text") from None
-    if not token or not token.isprintable():
-        raise Unusable(f"--token-file {path}: must hold one token on one line")
-    return token
 
 
 def _explain_offline(settings: Settings, url: str, failure: NothingListens) -> dict[str, object]:

@@ -10,7 +10,8 @@ import pytest
 from proxy.cli import main
 from proxy.config import load
 from proxy.metrics import Metrics
-from proxy.server.wiring import open_kept, wall_clock
+from proxy.server.keeping import open_kept
+from proxy.server.wiring import wall_clock
 
 
 def test_what_only_connections_need_is_not_looked_at(
