@@ -7,7 +7,7 @@ more than a hundred. Sizes that some part keeps anyway are asked for at scrape t
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,8 +18,10 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from proxy import __version__
+from proxy.engine.catalogs.watching import Watched
 from proxy.engine.failover.recovery import Standing
 from proxy.engine.outcome import Outcome, Served
+from proxy.relocation.changes import Change
 
 _NAMESPACE: Final = "discovery_proxy"
 # Mirrors are named by publishers, so there may be any number.
@@ -32,9 +34,9 @@ _BUCKETS: Final = (
 _REQUESTS: Final = "Requests answered on the data port, by outcome, document class and status."
 _DURATION: Final = "Seconds from a request's head to the end of its answer."
 _UPSTREAM: Final = (
-    "Requests to origins; reason: miss, revalidate, background, pass, upgrade, confirm, did, mirror, gateway; "
-    "result: stored, not-modified, not-stored, absent, error-status, passed, verified, rejected, confirmed, "
-    "denied, or the slug of the problem."
+    "Requests to origins; reason: miss, revalidate, background, pass, upgrade, confirm, relocation, did, "
+    "mirror, gateway; result: stored, not-modified, not-stored, absent, error-status, passed, verified, rejected, "
+    "confirmed, denied, status-2xx and the like, or the slug of the problem."
 )
 _UPSTREAM_SECONDS: Final = "Seconds from a request to an origin until its answer was read or began to stream."
 _REFRESHED: Final = "Background refreshes ended; result: done, failed."
@@ -55,8 +57,17 @@ _VERIFICATIONS: Final = (
     "result: verified, or the reason code of what is not believed; of did and webvh what became of the pin, "
     "or the slug of the problem."
 )
+_RELOCATIONS: Final = (
+    "What the origin's word came to; event: recorded, changed, revived, withdrawn, dropped; "
+    "state: moved, gone, pending, missing, or none where the record is no more."
+)
 _MIRROR_UP: Final = "1 while the mirror is asked when an origin is down, 0 while it is spared; by host."
 _GATEWAY_SCORE: Final = "What is thought of an IPFS gateway, from 0 to 1, by its URL."
+_CATALOG_ENTRIES: Final = (
+    "URLs that a watched catalog lists, by what their origins say; verdict: confirmed, superseded, removed, "
+    "unconfirmed, pending; catalog is its place in catalogs.watch."
+)
+_CATALOG_READ: Final = "Seconds since 1970 when a catalog of catalogs.watch, at place `catalog`, was last read."
 _BYTES_SAVED: Final = "Body bytes sent to clients that no origin had to send."
 _REQUESTS_SAVED: Final = "Requests answered without a request to an origin of their own."
 _BUILD: Final = "Always 1; the labels say what is running."
@@ -106,8 +117,10 @@ class _Gauges(Collector):
         inflight: Callable[[], int],
         degraded: Callable[[], bool],
         standing: Callable[[], Standing],
+        watched: Callable[[], tuple[Watched, ...]],
     ) -> None:
         self.standing = standing
+        self.watched = watched
         self.entries = entries
         self.bytes = bytes_
         self.inflight = inflight
@@ -121,6 +134,7 @@ class _Gauges(Collector):
         standing = self.standing()
         yield _gauges("mirror_up", _MIRROR_UP, {name: float(up) for name, up in standing.mirror_up.items()})
         yield _gauges("gateway_score", _GATEWAY_SCORE, standing.gateway_score)
+        yield from _of_catalogs(self.watched())
 
 
 class Metrics:
@@ -142,6 +156,7 @@ class Metrics:
         self._store_errors = self._counter("store_errors", _STORE_ERRORS, "tier", "op")
         self._store_seconds = self._histogram("store_op_seconds", _STORE_SECONDS, "tier", "op")
         self._verifications = self._counter("verification", _VERIFICATIONS, "kind", "result")
+        self._relocations = self._counter("relocations", _RELOCATIONS, "event", "state")
         self._bytes_saved = self._counter("bytes_saved", _BYTES_SAVED)
         self._requests_saved = self._counter("origin_requests_saved", _REQUESTS_SAVED)
         build = {"version": __version__, "revision": revision, "python": platform.python_version()}
@@ -190,6 +205,11 @@ class Metrics:
         """Something was held against a key or a hash."""
         self._verifications.labels(kind, result).inc()
 
+    def relocated(self, _: str, change: Change) -> None:
+        """The record of a URL stands otherwise than before."""
+        state = "none" if change.record is None else change.record.state.value
+        self._relocations.labels(change.event.value, state).inc()
+
     def attach_gauges(
         self,
         entries: Callable[[], int],
@@ -197,9 +217,10 @@ class Metrics:
         inflight: Callable[[], int],
         degraded: Callable[[], bool],
         standing: Callable[[], Standing],
+        watched: Callable[[], tuple[Watched, ...]],
     ) -> None:
-        """What to ask at scrape: what memory holds, refreshes under way, is the store out, who is up."""
-        self._gauges = _Gauges(entries, bytes_, inflight, degraded, standing)
+        """What to ask at scrape: what memory holds, refreshes under way, is the store out, who is up, catalogs."""
+        self._gauges = _Gauges(entries, bytes_, inflight, degraded, standing, watched)
         self._registry.register(self._gauges)
 
     def expose(self, accept: str) -> tuple[str, bytes]:
@@ -254,6 +275,20 @@ def _gauges(name: str, help_text: str, values: Mapping[str, float]) -> Metric:
     for key, value in list(values.items())[-_MOST_NAMES:]:
         family.add_metric((key,), value)
     return family
+
+
+def _of_catalogs(watched: Sequence[Watched]) -> Iterator[Metric]:
+    """Each watched catalog under its place in the configuration and its host: its URL may hold a secret."""
+    labels = ("catalog", "host")
+    entries = GaugeMetricFamily(f"{_NAMESPACE}_catalog_entries", _CATALOG_ENTRIES, labels=(*labels, "verdict"))
+    looked_at = GaugeMetricFamily(f"{_NAMESPACE}_catalog_read_timestamp_seconds", _CATALOG_READ, labels=labels)
+    for one in watched:
+        names = (str(one.position), one.host)
+        for verdict, count in one.counts.items():
+            entries.add_metric((*names, verdict.value), count)
+        if one.looked_at is not None:
+            looked_at.add_metric(names, one.looked_at)
+    yield from (entries, looked_at)
 
 
 def _value(counter: Counter) -> int:

@@ -20,6 +20,7 @@ from proxy.admin.page import _OUTCOMES
 from proxy.config import load
 from proxy.engine.control import ByHost, ByTag, ByUri, Control, Scope, scope_name
 from proxy.engine.outcome import Outcome, Served
+from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.trust.control import TrustControl
 from proxy.http.targets import parse_target
 from proxy.metrics import Metrics
@@ -118,7 +119,10 @@ async def served(**admin: object) -> AsyncIterator[Port]:
     port: Port
     state = AdminState(lambda: port.ready, "1.2.3")
     trust = cast(TrustControl, NothingKnown())
-    application = build_admin(lambda: cast(Control, control), lambda: trust, metrics, lambda: settings, state)
+    relocations = cast(RelocationControl, None)
+    application = build_admin(
+        lambda: cast(Control, control), lambda: trust, lambda: relocations, metrics, lambda: settings, state
+    )
     async with TestClient(TestServer(application)) as client:
         port = Port(client, control, metrics)
         yield port

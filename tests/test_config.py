@@ -622,7 +622,6 @@ sites:
 def test_what_is_not_in_force_is_named(write: Write) -> None:
     assert load(write(EVERYTHING), {}, {}).not_in_force == (
         "store.key_prefix",
-        "catalogs.watch",
         "clients.tokens",
         "egress.mode",
         "sites[0].boundary",

@@ -94,7 +94,7 @@ def test_every_step_does_what_it_says(tmp_path: Path) -> None:
         assert all(len(line) <= WIDTH for step in steps for line in step.splitlines()), whole
         ports = ports_in("\n".join(lines[:4]))
         switches = ports_in(lines[-1])
-        assert len(ports) == 6 and ports_in(whole) == ports | switches, whole
+        assert len(ports) == 7 and ports_in(whole) == ports | switches, whole
         assert all(map(is_listening, ports | switches)), whole
         kill_the_origin(lines[-2])
         process.send_signal(signal.SIGINT)

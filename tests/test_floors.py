@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = {
     0: {"http"},
-    1: {"caching", "discovery", "trust", "capability", "relocation", "failover", "lint"},
+    1: {"caching", "catalogs", "discovery", "trust", "capability", "relocation", "failover", "lint"},
     2: {"ledgers", "metering", "ports", "single"},
     3: {"stores", "upstream"},
     4: {"engine"},
@@ -29,6 +29,8 @@ TOP = 5
 SIDEWAYS = {
     ("capability", "proxy.discovery.access.routes"),
     ("capability", "proxy.discovery.urls"),
+    ("catalogs", "proxy.discovery"),
+    ("catalogs", "proxy.relocation"),
     ("discovery", "proxy.trust.content"),
     ("discovery", "proxy.trust.reasons"),
     ("discovery", "proxy.trust.signatures"),

@@ -8,6 +8,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from proxy import __version__
+from proxy.catalogs.verdicts import Verdict
+from proxy.engine.catalogs.watching import Watched
 from proxy.engine.failover.recovery import Standing
 from proxy.engine.outcome import Outcome, Served
 from proxy.http.targets import parse_target
@@ -111,6 +113,7 @@ def test_gauges_are_read_at_scrape_time() -> None:
         lambda: int(now["inflight"]),
         lambda: bool(now["degraded"]),
         lambda: Standing({"mirror.example": False}, {"https://gateway.example": 0.5}),
+        lambda: (Watched(0, "registry.example", {Verdict.REMOVED: 2}, 1_800_000_000.0, None),),
     )
     now.update(entries=3, inflight=2, degraded=True)
     assert value(metrics, "cache_entries", tier="l1") == 3
@@ -119,12 +122,14 @@ def test_gauges_are_read_at_scrape_time() -> None:
     assert value(metrics, "store_degraded", tier="l2") == 1
     assert value(metrics, "mirror_up", name_="mirror.example") == 0
     assert value(metrics, "gateway_score", name_="https://gateway.example") == 0.5
+    assert value(metrics, "catalog_entries", catalog="0", host="registry.example", verdict="removed") == 2
+    assert value(metrics, "catalog_read_timestamp_seconds", catalog="0", host="registry.example") == 1_800_000_000
 
 
 def test_no_publisher_fills_the_metrics_with_names() -> None:
     metrics = Metrics()
     standing = Standing({f"mirror{n}.example": True for n in range(1000)}, {})
-    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: standing)
+    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: standing, lambda: ())
     assert sum(name == f"{PREFIX}mirror_up" for name, _ in samples(metrics)) == 100
     # Those heard of last are the ones told.
     assert value(metrics, "mirror_up", name_="mirror999.example") == 1
@@ -151,7 +156,7 @@ def test_a_revision_that_is_not_known_is_empty() -> None:
 
 def test_every_metric_says_what_it_counts() -> None:
     metrics = Metrics()
-    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: NOBODY)
+    metrics.attach_gauges(lambda: 0, lambda: 0, lambda: 0, lambda: False, lambda: NOBODY, lambda: ())
     _, body = metrics.expose("")
     told = {family.name: family.documentation for family in parse_text(body.decode())}
     own = {name.removeprefix(PREFIX): text for name, text in told.items() if name.startswith(PREFIX)}
@@ -177,7 +182,7 @@ def test_totals() -> None:
         for status in range(200, 200 + times):
             metrics.served(Outcome(served, status, TARGET), 0.001, 100)
     metrics.served(Outcome(Served.ERROR, 400), 0.001, 100)
-    metrics.attach_gauges(lambda: 3, lambda: 4096, lambda: 2, lambda: False, lambda: NOBODY)
+    metrics.attach_gauges(lambda: 3, lambda: 4096, lambda: 2, lambda: False, lambda: NOBODY, lambda: ())
     totals = metrics.totals()
     assert totals.requests == {"fresh": 6, "swr": 1, "miss": 3, "tunnel": 5, "error": 1}
     assert totals.hit_ratio == 0.7, "neither tunnels nor requests without a target are look-ups"

@@ -34,8 +34,9 @@ from proxy.engine.settings import EngineSettings, Rules
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.metrics import Metrics
+from proxy.server.keeping import open_kept
 from proxy.server.network import open_network
-from proxy.server.wiring import build_engine, open_kept, wall_clock
+from proxy.server.wiring import build_engine, wall_clock
 from proxy.upstream.addresses import OwnListeners
 
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "sv")

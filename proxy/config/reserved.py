@@ -6,22 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from proxy.config.sections import Section
-from proxy.config.values import Count, Digest, Duration, Network, Port, Rate, Text, Timeout, Url
-
-
-class Relocation(Section):
-    """Records of permanent redirects."""
-
-    max_age: Duration = 86400.0
-    cross_domain: Literal["proof", "operator", "never"] = "proof"
-
-
-class Catalogs(Section):
-    """Third-party catalogs that are watched."""
-
-    watch: tuple[Url, ...] = Field(default=(), repr=False)
-    interval: Timeout = 3600.0
-    probe_concurrency: Count = 2
+from proxy.config.values import Count, Digest, Network, Port, Rate, Text
 
 
 class BoundarySecrets(Section):

@@ -5,14 +5,12 @@ from typing import Final, Self
 
 from pydantic import model_validator
 
-from proxy.config import reserved, sections, trusting
+from proxy.config import relocating, reserved, sections, trusting
 from proxy.config.sections import Section
 from proxy.config.values import reason
 
 NOT_IN_FORCE: Final = (
     "store.key_prefix",
-    "relocation",
-    "catalogs",
     "boundary",
     "clients",
     "egress.mode",
@@ -38,8 +36,8 @@ class Settings(Section):
     discovery: sections.Discovery = sections.Discovery()
     trust: trusting.Trust = trusting.Trust()
     failover: trusting.Failover = trusting.Failover()
-    relocation: reserved.Relocation = reserved.Relocation()
-    catalogs: reserved.Catalogs = reserved.Catalogs()
+    relocation: relocating.Relocation = relocating.Relocation()
+    catalogs: relocating.Catalogs = relocating.Catalogs()
     boundary: reserved.Boundary = reserved.Boundary()
     clients: reserved.Clients = reserved.Clients()
     egress: reserved.Egress = reserved.Egress()

@@ -88,6 +88,11 @@ class Answer:
         return told
 
     @property
+    def detail(self) -> str:
+        """Why the answer is what it is, as Cache-Status tells it; empty where that goes without saying."""
+        return str(self.cache_status.get("detail", ""))
+
+    @property
     def source(self) -> str:
         """Where the body came from: origin, cache, mirror, ipfs, or the proxy itself."""
         if self.problem is not None:
@@ -129,6 +134,10 @@ class Agent:
     async def discover(self, domain: str, level: str) -> Answer:
         """The proxy's answer to what `domain` publishes. Raises aiohttp.ClientError."""
         return await self._get(f"v1/discover/{domain}?level={level}", None)
+
+    async def catalog(self, document: Document) -> Answer:
+        """The proxy's answer to a catalog, with the origins' word applied. Raises aiohttp.ClientError."""
+        return await self._get(f"v1/catalogs?url={document.url}", None)
 
     async def _get(self, path: str, fields: Mapping[str, str] | None) -> Answer:
         url = self._base + path

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 HOST: Final = "example.com"
 AUTHORIZATION_HOST: Final = "auth.example.com"
+REGISTRY_HOST: Final = "registry.example.net"
 MIRROR_HOSTS: Final = ("mirror1.example.net", "mirror2.example.org")
 ZONE: Final = """\
 $ORIGIN example.com.
@@ -24,18 +25,19 @@ _index._agents SVCB 1 @ alpn="h2" port=443 key65280="/.well-known/ai-catalog.jso
 
 @dataclass(frozen=True)
 class Document:
-    """One resource of example.com. `name` is for people; an empty `cache_control` is not sent."""
+    """One resource of `host`. `name` is for people; an empty `cache_control` is not sent."""
 
     name: str
     path: str
     media_type: str
     body: bytes
     cache_control: str = ""
+    host: str = HOST
 
     @property
     def url(self) -> str:
         """Where agents find it."""
-        return f"https://{HOST}{self.path}"
+        return f"https://{self.host}{self.path}"
 
     @cached_property
     def etag(self) -> str:
@@ -173,6 +175,34 @@ SERVER_CARD: Final = Document(
 ROBOTS: Final = Document("robots", "/robots.txt", "text/plain", b"User-agent: *\nAllow: /\n", _FOR_THE_WHOLE_DEMO)
 
 PUBLISHED: Final = (MANIFEST, AGENT_CARD, SERVER_CARD, LLMS, ROBOTS, AUTHORIZATION)
+
+MOVED_CARD: Final = replace(AGENT_CARD, path="/agents/market.json")
+
+CATALOG: Final = Document(
+    "catalog",
+    "/catalog.json",
+    "application/ai-catalog+json",
+    _json(
+        {
+            "specVersion": "1.0",
+            "host": {"displayName": "A registry that nobody has to believe"},
+            "entries": [
+                {
+                    "identifier": f"urn:air:{HOST}:{kind}:market",
+                    "displayName": f"Market {kind}",
+                    "type": media_type,
+                    "url": document.url,
+                }
+                for kind, media_type, document in (
+                    ("agent", "application/a2a-agent-card+json", AGENT_CARD),
+                    ("server", "application/mcp-server-card+json", SERVER_CARD),
+                )
+            ],
+        }
+    ),
+    _FOR_THE_WHOLE_DEMO,
+    REGISTRY_HOST,
+)
 
 CATCH_ALL: Final = Document(
     "page",

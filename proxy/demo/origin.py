@@ -34,13 +34,25 @@ class LocalOrigin(LoopbackServer):
         super().__init__(tls)
         self._catch_all = catch_all
         self._documents: dict[str, Document] = {}
+        self._words: dict[str, tuple[int, str | None]] = {}
         self._delay = 0.0
         self._answered = asyncio.Event()
         self.seen: list[Seen] = []
 
     def publish(self, *documents: Document) -> None:
         """Serve these from now on, each in place of what was at its path."""
-        self._documents |= {document.path: document for document in documents}
+        for document in documents:
+            self._words.pop(document.path, None)
+            self._documents[document.path] = document
+
+    def move(self, document: Document, to: Document) -> None:
+        """From now on say for good that `document` is where `to` is."""
+        self.publish(to)
+        self._words[document.path] = web.HTTPPermanentRedirect.status_code, to.path
+
+    def withdraw(self, document: Document) -> None:
+        """From now on say for good that `document` is gone."""
+        self._words[document.path] = web.HTTPGone.status_code, None
 
     def delay_next(self, seconds: float) -> None:
         """Take this long for the next request, and for that one only."""
@@ -59,13 +71,22 @@ class LocalOrigin(LoopbackServer):
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         delay, self._delay = self._delay, 0.0
         await asyncio.sleep(delay)
-        document = self._documents.get(request.path, self._catch_all)
         condition = request.headers.get("If-None-Match")
-        fields = {"ETag": document.etag, "Cache-Control": document.cache_control}
-        if condition == document.etag:
-            response = web.Response(status=304, headers=fields)
-        else:
-            response = web.Response(body=document.body, headers=fields | {"Content-Type": document.media_type})
+        response = self._word(request.path) or self._document(request.path, condition)
         self.seen.append(Seen(request.path, condition, response.status))
         self._answered.set()
         return response
+
+    def _word(self, path: str) -> web.Response | None:
+        """What lasts, where the origin says that of the path."""
+        if path not in self._words:
+            return None
+        status, location = self._words[path]
+        return web.Response(status=status, headers={} if location is None else {"Location": location})
+
+    def _document(self, path: str, condition: str | None) -> web.Response:
+        document = self._documents.get(path, self._catch_all)
+        fields = {"ETag": document.etag, "Cache-Control": document.cache_control}
+        if condition == document.etag:
+            return web.Response(status=304, headers=fields)
+        return web.Response(body=document.body, headers=fields | {"Content-Type": document.media_type})

@@ -84,13 +84,16 @@ class Screen:
         print(text, file=self._stream, flush=True)
 
     def _details(self, answer: Answer) -> None:
-        """Where a copy was looked for and what came of it, and who vouches for the one that was found."""
+        """Where a copy was looked for and what came of it, who vouches for the one found, and what is overruled."""
         for attempt in answer.attempts:
             end = self._paint(f"{attempt.outcome:<7}", _OUTCOME_COLOURS[attempt.outcome])
             self.line(f"{_INDENT}{_place(attempt)}  {end}  {attempt.reason}".rstrip())
         field = answer.fields.get("discovery-trust")
         if field is not None:
             self.line(f"{_INDENT}Discovery-Trust: {field.partition(';checked=')[0]}")
+        overrides = answer.fields.get("discovery-overrides")
+        if overrides is not None:
+            self.line(f"{_INDENT}Discovery-Overrides: {overrides}")
 
     def _paint(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colour else text

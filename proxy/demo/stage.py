@@ -19,11 +19,13 @@ from proxy.demo.admin import Freshness, Operator
 from proxy.demo.agent import Agent, Answer
 from proxy.demo.documents import (
     AUTHORIZATION_HOST,
+    CATALOG,
     CATCH_ALL,
     HOST,
     MANIFEST,
     MIRROR_HOSTS,
     PUBLISHED,
+    REGISTRY_HOST,
     REVISED_MANIFEST,
     ZONE,
     Document,
@@ -49,6 +51,7 @@ class Stage:
     """
 
     origin: LocalOrigin
+    registry: LocalOrigin
     mirrors: tuple[LocalOrigin, LocalOrigin]
     gateway: LocalGateway
     nameserver: NameServer
@@ -65,7 +68,13 @@ class Stage:
     def servers(self) -> Mapping[str, LoopbackServer]:
         """Who can be killed, by name."""
         liar, honest = self.mirrors
-        return {"origin": self.origin, "mirror1": liar, "mirror2": honest, "gateway": self.gateway}
+        return {
+            "origin": self.origin,
+            "registry": self.registry,
+            "mirror1": liar,
+            "mirror2": honest,
+            "gateway": self.gateway,
+        }
 
     def publish(self, publication: Publication) -> None:
         """Bring a version of the manifest to everybody who has a copy."""
@@ -151,14 +160,21 @@ async def _open(stack: AsyncExitStack, waiting: Callable[[str], None]) -> Stage:
     origin = LocalOrigin((HOST, AUTHORIZATION_HOST), authority, CATCH_ALL)
     origin.publish(*PUBLISHED, publisher.did_document)
     liar, honest = (LocalOrigin((host,), authority, CATCH_ALL) for host in MIRROR_HOSTS)
+    registry = LocalOrigin((REGISTRY_HOST,), authority, CATCH_ALL)
+    registry.publish(CATALOG)
     gateway = LocalGateway()
-    for server in (origin, liar, honest, gateway):
+    for server in (origin, registry, liar, honest, gateway):
         await server.start()
         stack.push_async_callback(server.kill)
     nameserver = NameServer(ZONE)
     await nameserver.start()
     stack.callback(nameserver.stop)
-    https = {HOST: origin, AUTHORIZATION_HOST: origin, **dict(zip(MIRROR_HOSTS, (liar, honest), strict=True))}
+    https = {
+        HOST: origin,
+        AUTHORIZATION_HOST: origin,
+        REGISTRY_HOST: registry,
+        **dict(zip(MIRROR_HOSTS, (liar, honest), strict=True)),
+    }
     config = _written_config(directory, ca_file, https, gateway, nameserver)
     proxy = ProxyProcess(config)
     stack.push_async_callback(proxy.stop)
@@ -168,6 +184,7 @@ async def _open(stack: AsyncExitStack, waiting: Callable[[str], None]) -> Stage:
     await operator.ready()
     stage = Stage(
         origin=origin,
+        registry=registry,
         mirrors=(liar, honest),
         gateway=gateway,
         nameserver=nameserver,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.demo import failover
+from proxy.demo import failover, relocation
 from proxy.demo.agent import Answer
 from proxy.demo.documents import AGENT_CARD, AI_CATALOG, HOST, LLMS, MANIFEST, OPENAPI
 from proxy.demo.expectations import (
@@ -234,4 +234,9 @@ STEPS: Final = (
     Step("all dead: no copy, 504", "manifest", failover.no_copy, details=True),
     Step("a mirror back: by it", "manifest", failover.mirror_back, details=True),
     Step("origin back: its word", "manifest", failover.origin_back, details=True),
+    Step("the card moves: 308", "agent-card", relocation.moved),
+    Step("catalog overruled", "catalog", relocation.overruled, details=True),
+    Step("another is gone: 410", "mcp card", relocation.withdrawn),
+    Step("catalog: one less", "catalog", relocation.removed, details=True),
+    Step("kill -9: still so", "catalog", relocation.remembered, details=True),
 )

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Final
 
 from proxy import __version__
-from proxy.demo.documents import AGENT_CARD, HOST, LLMS, MANIFEST, MIRROR_HOSTS
+from proxy.demo.documents import AGENT_CARD, CATALOG, HOST, LLMS, MANIFEST, MIRROR_HOSTS, REGISTRY_HOST
 from proxy.demo.expectations import Unfulfilled
 from proxy.demo.publisher import DID
 from proxy.demo.screen import Screen
@@ -73,7 +73,7 @@ def _what_runs(stage: Stage) -> tuple[str, ...]:
         f"discovery-proxy {__version__} on {stage.proxy.data}, admin port on {stage.proxy.admin}, store in SQLite",
         f"{HOST} over TLS on 127.0.0.1:{stage.origin.port}, certified by an authority made for this run",
         f"{MIRROR_HOSTS[0]} on 127.0.0.1:{liar.port}, tampered with; {MIRROR_HOSTS[1]} on 127.0.0.1:{honest.port}",
-        f"an IPFS gateway on 127.0.0.1:{stage.gateway.port}",
+        f"an IPFS gateway on 127.0.0.1:{stage.gateway.port}; {REGISTRY_HOST} on 127.0.0.1:{stage.registry.port}",
     )
 
 
@@ -104,6 +104,10 @@ def _invitation(stage: Stage, switchboard: Switchboard) -> list[str]:
         f"  curl {data}/v1/discover/{HOST}",
         f"  discovery-proxy discover {HOST} --config {stage.config}",
         f"  discovery-proxy discover {HOST} --level L1 --via {data}",
+        f"  curl -i '{data}/v1/catalogs?url={CATALOG.url}'",
+        f"  curl '{data}/v1/catalogs?url={CATALOG.url}&report=1'",
+        f"  curl '{data}/v1/records?host={HOST}'",
+        f"  discovery-proxy records {HOST} --via {data}",
         f"  curl {admin}/readyz",
         f"  curl '{admin}/admin/explain?url={manifest}'",
         f"  curl '{admin}/admin/entries?host={HOST}'",

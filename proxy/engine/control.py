@@ -20,13 +20,18 @@ from proxy.caching.stored import StoredResponse
 from proxy.engine.collapse import flight_key
 from proxy.engine.explanation import explanation, summary
 from proxy.engine.refresh import Refresher
+from proxy.engine.relocation.answering import Answering
+from proxy.engine.relocation.rechecks import Rechecks
 from proxy.engine.state import EngineState
 from proxy.engine.trust.control import TrustControl
 from proxy.engine.trust.known import authority_of
 from proxy.http.fields import NO_FIELDS, Fields
-from proxy.http.messages import Request
+from proxy.http.messages import Realm, Request
 from proxy.http.targets import Target, parse_authority, parse_target
+from proxy.ledgers import LedgerUnavailable
 from proxy.ports import TrustRecordsUnavailable
+from proxy.relocation.records import record_url
+from proxy.relocation.records import told as relocation_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +71,17 @@ Scope = ByUri | ByHost | ByTag | Everything
 class Control:
     """The engine as an operator sees it. Malformed URLs and hosts raise MalformedTarget."""
 
-    def __init__(self, state: EngineState, refresher: Refresher, trust: TrustControl | None = None) -> None:
+    def __init__(
+        self,
+        state: EngineState,
+        refresher: Refresher,
+        answering: Answering,
+        rechecks: Rechecks,
+        trust: TrustControl | None = None,
+    ) -> None:
         self._refresher = refresher
+        self._answering = answering
+        self._rechecks = rechecks
         self._trust = trust
         self._copies = state.copies
         self._store = state.store
@@ -117,6 +131,7 @@ class Control:
     async def refresh_uri(self, uri: str) -> bool:
         """Start a refresh of `uri` behind the scenes; False when one is under way or held off."""
         target = parse_target(uri)
+        self._rechecks.soon(target, Realm.ANY, is_wanted=True)
         variants = await self._store.find(target.uri, NO_FIELDS)
         stored = variants[-1] if variants else None
         return self._refresh(target, stored)
@@ -169,8 +184,17 @@ class Control:
         told["hold_off"] = None if held_off is None else {"failures": held_off.failures, "until": held_off.until}
         copy = self._copies.get(request.target.uri)
         told["copy"] = None if copy is None else summary(copy, now)
+        told["relocation"] = self._recorded(request.target)
         told["trust"] = await self._known(request.target)
         return told
+
+    def _recorded(self, target: Target) -> dict[str, object] | None:
+        """What the origin said of where the target is; why that cannot be told is told in the place of it."""
+        try:
+            record = self._answering.record(record_url(target))
+        except LedgerUnavailable as error:
+            return {"error": str(error)}
+        return None if record is None else relocation_told(record)
 
     async def _known(self, target: Target) -> dict[str, object] | None:
         """What is known of the target's domain; why nothing can be is told in the place of it."""

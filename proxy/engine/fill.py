@@ -19,9 +19,10 @@ from proxy.engine.acceptance import Refused, accept, is_held_to_format, too_larg
 from proxy.engine.answers import forwarded
 from proxy.engine.collapse import Failed, Filled, FillEnd, NotStorable
 from proxy.engine.exchanges import LEAVES_STORED, Unanswered, closing_on_error, is_failure, problem_of, unstored
-from proxy.engine.neutral import OF_ONE_CLIENT, Confirming, Neutral, keeping_of
+from proxy.engine.neutral import OF_ONE_CLIENT, Confirming, keeping_of
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.places import Places
+from proxy.engine.relocation.hearing import Hearing
 from proxy.engine.settings import ClassRules
 from proxy.engine.state import EngineState
 from proxy.engine.vouching import Document, Keeping, Voucher
@@ -68,7 +69,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class _Received:
-    """An answer whose head has come: to which question, to which request, instead of which stored response."""
+    """An answer whose head has come: to which question, to which request, instead of which stored response.
+
+    `said` is the status that the origin gives to anybody, where that was found out.
+    """
 
     ask: Ask
     sent: Request
@@ -76,6 +80,7 @@ class _Received:
     head: ResponseHead
     started: float
     old: StoredResponse | None
+    said: int | None
 
 
 class _NotOurs:
@@ -85,16 +90,18 @@ class _NotOurs:
 class Filler:
     """Sends fills and revalidations and stores what comes of them."""
 
-    def __init__(self, state: EngineState, origin: Origin, voucher: Voucher | None = None) -> None:
+    def __init__(
+        self, state: EngineState, origin: Origin, hearing: Hearing, voucher: Voucher | None = None
+    ) -> None:
         self._origin = origin
+        self._hearing = hearing
         self._voucher = voucher
         self._store = state.store
         self._copies = state.copies
         self._observer = state.observer
         self._clock = state.clock
         self._settings = state.settings
-        self._neutral = Neutral(state.settings.agent)
-        self._confirming = None if voucher is None else Confirming(state, origin, voucher, self._neutral)
+        self._confirming = None if voucher is None else Confirming(state, origin, voucher)
         self._places = Places(state.settings.fills_per_origin, state.settings.fill_patience)
 
     async def fill(self, ask: Ask) -> FillEnd:
@@ -108,11 +115,11 @@ class Filler:
         except OriginUnavailable as error:
             return self._failed(ask, problem_of(error), started)
         except Refused as refused:
-            if self._neutral.includes(ask.request):
+            if ask.request.is_ours:
                 self._copies.answered(ask.key)
             return self._failed(ask, refused.problem, started)
         self._observer.upstream(ask.reason, _result(end), self._clock() - started)
-        if not isinstance(end, Failed) and (self._neutral.includes(ask.request) or _status(end) in _OF_DOCUMENTS):
+        if not isinstance(end, Failed) and (ask.request.is_ours or _status(end) in _OF_DOCUMENTS):
             self._copies.answered(ask.key)
         return end
 
@@ -144,7 +151,8 @@ class Filler:
             raise Unanswered(error) from error
         with closing_on_error(response):
             head = received(response.head, response.exchange.response_time)
-            got = _Received(ask, sent, response, head, started, ask.stored or replaced)
+            said = await self._hearing.hear(ask.request, head, response.exchange)
+            got = _Received(ask, sent, response, head, started, ask.stored or replaced, said)
             if head.status == 304:
                 response.close()
                 return await self._not_modified(got)
@@ -217,7 +225,7 @@ class Filler:
     async def _answered(self, got: _Received) -> FillEnd:
         ask, head = got.ask, got.head
         if self._confirming is not None and not ask.with_conditions:
-            await self._confirming.withdraws(ask.request, ask.rules, head.status)
+            await self._confirming.withdraws(ask.request, ask.rules, head.status, got.said)
         verdict = may_store(got.sent, head, got.response.exchange, ask.rules.storage, ask.generation)
         if isinstance(verdict, Storable) and self._is_for_one(got):
             return self._passed_on(got, b"", "not-for-others")

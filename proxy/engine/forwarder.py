@@ -9,11 +9,14 @@ from proxy.caching.invalidation import invalidated_uris
 from proxy.caching.reuse import Forward, select
 from proxy.caching.serving import CacheStatus
 from proxy.caching.validation import update_from_head
+from proxy.engine.acceptance import Refused
 from proxy.engine.answers import forwarded, refusal
 from proxy.engine.exchanges import closing_on_error, problem_of
 from proxy.engine.outcome import Answer, Served, Streaming, Switched
+from proxy.engine.relocation.hearing import Hearing
 from proxy.engine.state import EngineState
 from proxy.http.messages import Request, ResponseHead, received
+from proxy.http.problems import Problem
 from proxy.ports import (
     Body,
     Interim,
@@ -27,8 +30,9 @@ from proxy.ports import (
 class Forwarder:
     """Passes requests on. An answer to an unsafe one invalidates before it is given (RFC 9111 §4.4)."""
 
-    def __init__(self, state: EngineState, origin: Origin) -> None:
+    def __init__(self, state: EngineState, origin: Origin, hearing: Hearing) -> None:
         self._origin = origin
+        self._hearing = hearing
         self._store = state.store
         self._flights = state.flights
         self._generations = state.generations
@@ -47,8 +51,12 @@ class Forwarder:
         except OriginUnavailable as error:
             return self._refused(request, error, forward, started)
         head = received(response.head, response.exchange.response_time)
-        with closing_on_error(response):
-            await self._note(request, head)
+        try:
+            with closing_on_error(response):
+                await self._hearing.hear(request, head, response.exchange)
+                await self._note(request, head)
+        except Refused as refused:
+            return self._unanswered(request, refused.problem, forward, started)
         seconds = self._clock() - started
         self._observer.upstream("pass", "passed", seconds)
         status = CacheStatus(forward=forward, forward_status=head.status)
@@ -74,9 +82,11 @@ class Forwarder:
         return Streaming(marked, b"", result, outcome)
 
     def _refused(self, request: Request, error: OriginUnavailable, forward: Forward, started: float) -> Answer:
+        return self._unanswered(request, problem_of(error), forward, started)
+
+    def _unanswered(self, request: Request, problem: Problem, forward: Forward, started: float) -> Answer:
         seconds = self._clock() - started
-        self._observer.upstream("pass", error.fault, seconds)
-        problem = problem_of(error)
+        self._observer.upstream("pass", problem.slug, seconds)
         status = CacheStatus(forward=forward, detail=problem.slug)
         return refusal(request, problem, status, self._rules.of(request).document_class, seconds)
 

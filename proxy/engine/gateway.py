@@ -31,6 +31,7 @@ from proxy.engine.outage import Outage
 from proxy.engine.outcome import Answer, Complete, Refusal, Served, Streaming
 from proxy.engine.question import Question, as_filled
 from proxy.engine.refresh import Refresher
+from proxy.engine.relocation.answering import Answering
 from proxy.engine.state import EngineState
 from proxy.http.messages import Request
 from proxy.http.problems import Problem, Slug
@@ -46,8 +47,15 @@ class Gateway:
     """Answers requests for target URIs, in whichever form they came, from the store and the origin."""
 
     def __init__(
-        self, state: EngineState, filler: Filler, refresher: Refresher, forwarder: Forwarder, outage: Outage
+        self,
+        state: EngineState,
+        answering: Answering,
+        filler: Filler,
+        refresher: Refresher,
+        forwarder: Forwarder,
+        outage: Outage,
     ) -> None:
+        self._answering = answering
         self._filler = filler
         self._refresher = refresher
         self._forwarder = forwarder
@@ -75,6 +83,9 @@ class Gateway:
         A document is only ever read: what else a request for one carries (a body, an upgrade, conditions on the
         origin's state) is left out, or it would lead past the document's gate.
         """
+        recorded = self._answering.answer(request)
+        if recorded is not None:
+            return recorded
         if request.method not in ("GET", "HEAD"):
             return await self._forwarder.send(request, Forward.METHOD, body, interim)
         if not self._rules.of(request).is_gated:
@@ -86,6 +97,9 @@ class Gateway:
 
     async def stand_in(self, request: Request) -> Complete | Refusal:
         """What is stored in place of an origin that is known to fail; it is not asked."""
+        recorded = self._answering.answer(request)
+        if recorded is not None:
+            return recorded
         request = as_filled(request, self._rules.of(request))
         directives = parse_request_directives(request.fields)
         variants = await self._store.find(request.target.uri, request.fields)

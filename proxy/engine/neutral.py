@@ -40,32 +40,33 @@ class Neutral:
 
     def of(self, request: Request) -> Request:
         """A GET for everybody of the same target."""
-        return replace(request, method="GET", fields=self._fields)
-
-    def includes(self, request: Request) -> bool:
-        """Whether nothing of `request` is a client's."""
-        return request.method == "GET" and request.fields == self._fields
+        return replace(request, method="GET", fields=self._fields, is_ours=True)
 
 
 class Confirming:
     """Asks once more where one client's answer would end something for all."""
 
-    def __init__(self, state: EngineState, origin: Origin, voucher: Voucher, neutral: Neutral) -> None:
+    def __init__(self, state: EngineState, origin: Origin, voucher: Voucher) -> None:
         self._origin = origin
         self._voucher = voucher
-        self._neutral = neutral
+        self._neutral = Neutral(state.settings.agent)
         self._observer = state.observer
         self._clock = state.clock
         self._copies = state.copies
 
-    async def withdraws(self, request: Request, rules: ClassRules, status: int) -> None:
-        """Note it durably if an answer of `status` ends the place of a manifest that is remembered."""
+    async def withdraws(self, request: Request, rules: ClassRules, status: int, said: int | None) -> None:
+        """Note it durably if an answer of `status` ends the place of a manifest that is remembered.
+
+        `said` is the status that the origin gives to anybody, where that is known.
+        """
 
         def says(_: Request, head: ResponseHead, __: Exchange) -> bool:
             return head.status in _WITHDRAWALS
 
         is_for_all = rules.has_copies and "authorization" not in request.fields
-        if is_for_all and status in _WITHDRAWALS and await self._is_said_to_all(request, says):
+        if not is_for_all or status not in _WITHDRAWALS or not await self._voucher.remembers(request.target):
+            return
+        if said in _WITHDRAWALS if said is not None else await self._is_said_to_all(request, says):
             await self._voucher.withdrawn(request.target)
             self._copies.answered(request.target.uri)
 
@@ -84,7 +85,7 @@ class Confirming:
         """Whether what the answer would end is remembered, and the origin says the same to anybody."""
         if not await self._voucher.remembers(request.target):
             return False
-        return self._neutral.includes(request) or await self._confirms(request, says)
+        return request.is_ours or await self._confirms(request, says)
 
     async def _confirms(self, request: Request, says: Says) -> bool:
         """Whether the origin says so to anybody. One that does not answer confirms nothing."""

@@ -23,6 +23,8 @@ from proxy.http.problems import Problem, Slug
 
 # What is no outage, though nothing usable came: policy refused, or something else than the document was sent.
 _UNREACHED: Final = frozenset({Slug.ORIGIN_UNREACHABLE, Slug.ORIGIN_TIMEOUT})
+# What policy refuses, and what the origin has said and could not be recorded: nothing stands in for it.
+_NO_OUTAGE: Final = frozenset({Slug.EGRESS_DENIED, Slug.INTERNAL})
 _DOWN: Final = frozenset({500, 502, 503, 504})
 _NOTHING_STANDS_IN: Final = Problem(
     Slug.ORIGIN_UNREACHABLE, "The origin did not answer before, and nothing that is stored may stand in for it."
@@ -117,8 +119,7 @@ class Outage:
 
         Who has asked again for that once is not sent round in circles.
         """
-        # What policy refuses is no outage: nothing stands in for it.
-        stored = None if end.problem.slug is Slug.EGRESS_DENIED else question.stored
+        stored = None if end.problem.slug in _NO_OUTAGE else question.stored
         permit = self.permit(stored, question.directives)
         if permit is not None and stored is not None:
             if not collapsed:

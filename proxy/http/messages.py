@@ -26,7 +26,8 @@ class Realm(Enum):
 class Request:
     """What is asked of the target URI, and how far that may lead. `fields` are end-to-end.
 
-    `document_class`: what the target's own site says it is, for where the path does not tell.
+    `document_class`: what the target's own site says it is, for where the path does not tell. `is_ours`: the proxy
+    asks on its own account, with no field of a client's.
     """
 
     method: str
@@ -34,6 +35,7 @@ class Request:
     fields: Fields
     realm: Realm = Realm.ANY
     document_class: str | None = None
+    is_ours: bool = False
 
     @property
     def is_safe(self) -> bool:

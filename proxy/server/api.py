@@ -20,7 +20,9 @@ from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.http.fields import Fields
 from proxy.http.problems import Problem, Slug
 from proxy.ports import Clock
+from proxy.server.catalogpages import CATALOGS, MERGE, CatalogPages
 from proxy.server.own import JSON, Asked, Own
+from proxy.server.recordpages import RECORDS, RecordPages
 from proxy.server.schema import openapi
 
 _USAGE = """\
@@ -31,6 +33,9 @@ Ask for any document through it, or for everything a domain publishes for agents
   GET /https/example.com/.well-known/agent-card.json   gateway form: scheme, host, path
   http_proxy, https_proxy                              forward form and CONNECT tunnels
   GET /v1/discover/example.com                         documents, endpoints and routes of a domain, checked
+  GET /v1/catalogs?url=https://registry.example/list   a catalog of others, with the origins' word applied
+  GET /v1/merge?url=...&url=...                        several of them as one
+  GET /v1/records?host=example.com                     what origins said has moved or is gone; /v1/records/feed
   GET /openapi.json                                    what these answers look like
 
 Cache-Status in each answer says where it came from. Health, metrics and purging are on the admin port.
@@ -43,8 +48,10 @@ _DISCOVERY_CLASS: Final = "discovery"
 class Api:
     """Answers for what the proxy itself has; `discoverer` does the discovering."""
 
-    def __init__(self, discoverer: Discoverer, clock: Clock) -> None:
+    def __init__(self, discoverer: Discoverer, records: RecordPages, catalogs: CatalogPages, clock: Clock) -> None:
         self._discoverer = discoverer
+        self._records = records
+        self._catalogs = catalogs
         self._clock = clock
         self._own = Own(clock)
 
@@ -64,6 +71,10 @@ class Api:
     def _at(self, path: str) -> Callable[[Asked], Awaitable[Complete | Refusal | Problem]] | None:
         if path.startswith(_DISCOVER):
             return self._discover
+        if path == RECORDS or path.startswith(f"{RECORDS}/"):
+            return self._records.answer
+        if path in (CATALOGS, MERGE):
+            return self._catalogs.answer
         return {"/": self._usage, "/openapi.json": self._openapi}.get(path)
 
     async def _usage(self, _: Asked) -> Complete:

@@ -22,17 +22,16 @@ from proxy.http.messages import Realm
 from proxy.http.problems import Problem
 from proxy.http.targets import Target
 from proxy.metrics import Metrics
+from proxy.server.enginesettings import class_policies, discovery_settings, engine_settings
+from proxy.server.keeping import keep
 from proxy.server.network import open_network
 from proxy.server.wiring import (
     Engine,
     build_engine,
-    class_policies,
-    discovery_settings,
-    engine_settings,
-    keep,
     wall_clock,
 )
 from proxy.stores.generations import MemoryGenerations
+from proxy.stores.memoryledger import MemoryLedger
 from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.upstream.addresses import OwnListeners
 from proxy.upstream.mirrors import MirrorClient
@@ -93,7 +92,7 @@ async def _read_did(settings: Settings, did: str) -> FetchEnd:
 @asynccontextmanager
 async def _engine(settings: Settings) -> AsyncIterator[Engine]:
     network = open_network(settings, OwnListeners(), wall_clock)
-    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations(), MemoryTrustRecords())
+    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations(), MemoryTrustRecords(), MemoryLedger())
     try:
         engine = build_engine(settings, kept, network)
         try:

@@ -15,10 +15,13 @@ from proxy import __version__
 from proxy.admin import AdminState, build_admin
 from proxy.config import Settings
 from proxy.engine.control import Control
+from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.trust.control import TrustControl
 from proxy.logs import AccessLog, set_level
 from proxy.metrics import Metrics
+from proxy.server.enginesettings import engine_settings
 from proxy.server.handler import Front, Handler
+from proxy.server.keeping import Kept, open_kept
 from proxy.server.network import Network, open_network
 from proxy.server.opening import CannotOpen, address_of, opening_port, server_tls
 from proxy.server.protocol import Connection, Server
@@ -28,10 +31,7 @@ from proxy.server.wire import report_problem
 from proxy.server.wiring import (
     AccessJournal,
     Engine,
-    Kept,
     build_engine,
-    engine_settings,
-    open_kept,
     wall_clock,
 )
 from proxy.upstream.addresses import OwnListeners
@@ -81,11 +81,13 @@ class Service:
             opened.push_async_callback(self._close_engine)
             self._attach_gauges()
             await self._open_admin(opened)
+            # Before anybody asks: until it is read, nothing is known to be gone.
+            await self._kept.ledger.open()
             await self._open_data(opened)
             await self._kept.store.probe()
             self._opened = opened.pop_all()
         self._ready = True
-        self._engine.trusting.pinning.begin()
+        self._engine.begin()
         self._keep_running(self._tend())
         _log.info("serving", extra={"data": self.data_address, "admin": self.admin_address})
         for key in settings.not_in_force:
@@ -109,11 +111,14 @@ class Service:
             lambda: self._engine.refresher.inflight,
             lambda: bool(self._kept.store.degraded),
             lambda: self._engine.trusting.recovery.standing(),
+            lambda: self._engine.watch.standing(),
         )
 
     async def _open_admin(self, opened: AsyncExitStack) -> None:
         state = AdminState(is_ready=self._standing, version=__version__)
-        application = build_admin(self._control, self._trust, self._metrics, lambda: self.settings, state)
+        application = build_admin(
+            self._control, self._trust, self._relocations, self._metrics, lambda: self.settings, state
+        )
         self._admin = web.AppRunner(
             application, access_log=None, handle_signals=False, shutdown_timeout=_CUTTING_SECONDS
         )
@@ -132,6 +137,9 @@ class Service:
 
     def _control(self) -> Control:
         return self._engine.control
+
+    def _relocations(self) -> RelocationControl:
+        return self._engine.relocating.control
 
     def _trust(self) -> TrustControl:
         return self._engine.trusting.control
@@ -179,7 +187,7 @@ class Service:
             _log.warning("takes effect at the next start", extra={"key": key})
         retired, self._network = self._network, network
         old, self._engine = self._engine, engine
-        engine.trusting.pinning.begin()
+        engine.begin()
         self._kept.flights.lease = engine_settings(settings).flight_lease
         lease = engine_settings(self.settings).flight_lease
         self.settings = settings
@@ -191,6 +199,7 @@ class Service:
 
     async def _retire(self, engine: Engine, network: Network, lease: float) -> None:
         """Streams and tunnels may last for hours: what they use is closed when the last one has ended."""
+        engine.records.end_waits()
         try:
             await engine.front.usage.ended()
             # Fills that nobody waits for may still use it; none lasts longer than its lease.
@@ -229,6 +238,7 @@ class Service:
         _log.info("draining", extra={"seconds": patience})
         self._listener.close()
         self._web.pre_shutdown()
+        self._engine.records.end_waits()
         with suppress(TimeoutError):
             async with asyncio.timeout_at(ending):
                 await self._under_way.ended()

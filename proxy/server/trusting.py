@@ -16,13 +16,14 @@ from proxy.engine.state import EngineState
 from proxy.engine.trust.continuing import Continuing
 from proxy.engine.trust.control import TrustControl
 from proxy.engine.trust.documents import DidDocuments
-from proxy.engine.trust.known import Known, Turns
+from proxy.engine.trust.known import Known
 from proxy.engine.trust.pinning import Pinning
 from proxy.engine.trust.probing import Probing
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
 from proxy.engine.trust.standby import Standby
 from proxy.engine.trust.verifying import Verifier
 from proxy.engine.trust.voucher import SignatureVoucher
+from proxy.engine.turns import Turns
 from proxy.failover.gateways import parse_gateway
 from proxy.failover.plan import PlanRules
 from proxy.ports import Mirrors, Origin, TrustRecords

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from proxy.config import load
-from proxy.server import wiring
+from proxy.server import enginesettings, keeping
 from tests.end_to_end.running import Reply, Wire, request, running, until
 from tests.simulators.wire import Ending, ScriptedOrigin
 from tests.stores.samples import StoreSimulator
@@ -359,8 +359,8 @@ async def test_an_unusable_store_shows_at_once_and_recovers(config: Path, tmp_pa
     folder = tmp_path / "folder"
     folder.write_text("a file where the folder should be")
     async with child(config, store={"url": f"sqlite:///{folder}/cache.db"}) as proxy:
-        reasons = ["store-unavailable", "purge-marks-unavailable", "trust-records-unavailable"]
-        degraded = {"status": "degraded", "reasons": reasons}
+        parts = ("store", "purge-marks", "trust-records", "ledger")
+        degraded = {"status": "degraded", "reasons": [f"{part}-unavailable" for part in parts]}
         assert await proxy.admin("/readyz") == degraded
         assert (await proxy.logged("degraded"))["store"] == f"{folder}/cache.db"
         folder.unlink()
@@ -372,14 +372,14 @@ async def test_a_reload_gives_fills_the_time_that_origins_have_now() -> None:
     async with running() as proxy:
         settings = load(None, {}, {"upstream.connect_timeout": 2, "upstream.total_timeout": 40})
         await proxy.service.reload(settings)
-        assert proxy.service._kept.flights.lease == wiring.engine_settings(settings).flight_lease > 42
+        assert proxy.service._kept.flights.lease == enginesettings.engine_settings(settings).flight_lease > 42
 
 
 async def test_clients_fills_and_the_store_have_one_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = StoreSimulator()
-    monkeypatch.setattr(wiring, "open_sqlite", lambda *_: store)
+    monkeypatch.setattr(keeping, "open_sqlite", lambda *_: store)
     gate = asyncio.Event()
     reply = OK.replace(b"no-store", b"max-age=60")
     loop = asyncio.get_running_loop()

@@ -20,16 +20,19 @@ from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Str
 from proxy.engine.refresh import Refresher
 from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
-from proxy.engine.trust.known import Turns
 from proxy.engine.trust.settings import TrustSettings
 from proxy.engine.trust.standby import Standby
+from proxy.engine.turns import Turns
 from proxy.http.fields import Fields
 from proxy.http.messages import Request
 from proxy.http.targets import parse_target
 from proxy.ports import Body, Generations, Interim
+from proxy.relocation.rules import DEFAULT_RULES, RelocationRules
+from proxy.server.relocating import Relocating, build_relocation
 from proxy.server.trusting import Trusting, build_trust
 from proxy.stores.generations import MemoryGenerations
 from proxy.stores.memory import Memory
+from proxy.stores.memoryledger import MemoryLedger
 from proxy.stores.tiered import Tiered
 from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.stores.variants import VariantStore
@@ -127,6 +130,7 @@ class Simulation:
     control: Control
     rules: Rules
     state: EngineState
+    relocating: Relocating
     trust: TrustSimulation | None = None
 
     async def ask(
@@ -190,6 +194,7 @@ def engine(
     max_bytes: int = 2**24,
     trust: TrustSettings | None = None,
     failover: FailoverSettings | None = None,
+    relocation: RelocationRules = DEFAULT_RULES,
 ) -> Simulation:
     """An engine with nothing behind it but simulators; with `trust` it judges signatures and turns to mirrors."""
     settings = settings or EngineSettings()
@@ -206,12 +211,16 @@ def engine(
     mirrors, records = MirrorSimulator(), MemoryTrustRecords()
     if trust is not None:
         parts = build_trust(trust, failover or FailoverSettings(), state, records, Turns(), origin, mirrors)
-    filler = Filler(state, origin, None if parts is None else parts.voucher)
+    relocating = build_relocation(state, origin, MemoryLedger(), Turns(), relocation)
+    filler = Filler(state, origin, relocating.hearing, None if parts is None else parts.voucher)
     refresher = Refresher(state, filler)
     standby = None if parts is None or trust is None else parts.standby(state, refresher, trust)
-    forwarder = Forwarder(state, origin)
-    gateway = Gateway(state, filler, refresher, forwarder, Outage(state, standby))
-    control = Control(state, refresher, None if parts is None else parts.control)
+    forwarder = Forwarder(state, origin, relocating.hearing)
+    gateway = Gateway(state, relocating.answering, filler, refresher, forwarder, Outage(state, standby))
+    relocating.begin(state, gateway, None if parts is None else parts.voucher)
+    control = Control(
+        state, refresher, relocating.answering, relocating.rechecks, None if parts is None else parts.control
+    )
     simulated = None
     if parts is not None and standby is not None:
         simulated = TrustSimulation(records, mirrors, parts, standby)
@@ -231,5 +240,6 @@ def engine(
         control,
         rules,
         state,
+        relocating,
         simulated,
     )

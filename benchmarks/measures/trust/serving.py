@@ -29,8 +29,9 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
 from proxy.http.targets import parse_target
 from proxy.metrics import Metrics
+from proxy.server.keeping import open_kept
 from proxy.server.network import open_network
-from proxy.server.wiring import build_engine, open_kept, wall_clock
+from proxy.server.wiring import build_engine, wall_clock
 from proxy.trust.manifests import TrustRules, verify_manifest
 from proxy.trust.records.knowledge import Knowledge, with_pin
 from proxy.trust.records.pin import anchor_of, sighted

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import Final
 
 from proxy.discovery.names import is_local
 from proxy.engine.copies import Copies
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
+from proxy.engine.turns import Turns
 from proxy.http.targets import DEFAULT_PORTS, Target, parse_authority
 from proxy.ports import Clock, TrustRecords
 from proxy.trust.did.web import MalformedDid, did_of, host_of, is_path_did
@@ -25,32 +25,6 @@ _HTTPS_PORT: Final = DEFAULT_PORTS["https"]
 _MOST_OWED: Final = 64
 
 _log = logging.getLogger("proxy.trust")
-
-
-@dataclass(slots=True)
-class _Turn:
-    lock: asyncio.Lock
-    waiting: int = 0
-
-
-class Turns:
-    """One change at a time of what is known of an authority, whoever makes it: they outlast a configuration."""
-
-    def __init__(self) -> None:
-        self._of: dict[str, _Turn] = {}
-
-    @asynccontextmanager
-    async def of(self, authority: str) -> AsyncIterator[None]:
-        """Wait for those before."""
-        turn = self._of.setdefault(authority, _Turn(asyncio.Lock()))
-        turn.waiting += 1
-        try:
-            async with turn.lock:
-                yield
-        finally:
-            turn.waiting -= 1
-            if not turn.waiting:
-                del self._of[authority]
 
 
 Change = Callable[[Knowledge], Knowledge]

@@ -185,16 +185,26 @@ class TestOutcomes:
         n.publish(MANIFEST_AT, manifest())
         assert (await n.discover()).status == 200
 
-    @pytest.mark.parametrize("publish", [lambda n: None, gone], ids=["nothing", "gone"])
-    async def test_what_is_one_is_kept_for_half_a_minute(self, publish: Publishing) -> None:
+    async def test_nothing_is_a_word_that_is_kept_for_half_a_minute(self) -> None:
         n = neighbourhood()
-        publish(n)
         status = (await n.discover()).status
         n.publish(MANIFEST_AT, manifest())
         n.engine.clock += 29
         found = await n.discover()
         assert (found.status, found["steps"][0]["step"]) == (status, "answer")
         n.engine.clock += 2
+        assert (await n.discover()).status == 200
+
+    async def test_gone_is_a_word_that_outlasts_what_is_published_again_until_the_origin_is_asked(self) -> None:
+        n = neighbourhood()
+        gone(n)
+        assert (await n.discover())["outcome"] == "gone"
+        n.publish(MANIFEST_AT, manifest())
+        n.engine.clock += 3600
+        assert (await n.discover())["outcome"] == "gone"
+        n.engine.clock += 86_400
+        await n.discover()
+        await n.engine.settle()
         assert (await n.discover()).status == 200
 
 

@@ -49,7 +49,7 @@ class TestPlaces:
             ({"body": agent_card()}, None, [CARD_AT], {AGENT}),
             ({"body": agent_card()}, {"body": old_card()}, [CARD_AT], {AGENT}),
             (None, {"body": old_card()}, [CARD_AT, OLD_CARD_AT], {OLD}),
-            ({"body": b"", "status": 410}, {"body": old_card()}, [CARD_AT, OLD_CARD_AT], {OLD}),
+            ({"body": b"", "status": 410}, {"body": old_card()}, [CARD_AT, CARD_AT, OLD_CARD_AT], {OLD}),
             ({"body": b"", "status": 401}, {"body": old_card()}, [CARD_AT, OLD_CARD_AT], {OLD}),
             ({"body": b"", "status": 401}, {"body": b"", "status": 401}, [CARD_AT, OLD_CARD_AT], set()),
             ({"body": b"", "status": 403}, {"body": old_card()}, [CARD_AT, OLD_CARD_AT], {OLD}),

@@ -68,7 +68,6 @@ class TestKeeping:
             ({"status": 405}, 30),
             ({"status": 401}, 30),
             ({"status": 403, "max_age": 600}, 30),
-            ({"status": 410}, 30),
             ({"status": 503}, 0),
         ],
         ids=str,

@@ -476,8 +476,10 @@ class TestStoredOnly:
         e.origin.respond(CARD_AT, 308, max_age=60, fields=[("Location", "https://www.example.com/card")])
         e.origin.respond("https://www.example.com/card", body=CARD, content_type=JSON)
         await read(e)
+        await e.settle()
+        e.origin.requests.clear()
         reading = await read(e, manner=Manner(stored_only=True))
-        assert reading.is_found and e.origin.paths == [CARD_AT, "/card", "/card"]
+        assert reading.is_found and e.origin.paths == ["/card"]
 
     async def test_a_purged_copy_does_not(self) -> None:
         e = serving(cache_control="max-age=60, stale-if-error=600")

@@ -462,7 +462,7 @@ async def test_the_origin_that_says_410_ends_the_copy(monkeypatch: pytest.Monkey
     assert (await at.get()).status == 410
     at.sim.clock += 3600
     at.sim.origin.fail()
-    assert (await at.get()).status == 504
+    assert (await at.get()).status == 410
     await at.trust.close()
 
 

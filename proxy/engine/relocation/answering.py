@@ -1,0 +1,106 @@
+"""Answers from what is recorded, in place of the origin (CONTRACT §7, §14.15)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from proxy.caching.directives import parse_request_directives
+from proxy.caching.serving import CacheStatus
+from proxy.engine.answers import forwarded
+from proxy.engine.outcome import Complete, Outcome, Refusal, Served
+from proxy.engine.relocation.rechecks import Rechecks
+from proxy.engine.state import EngineState
+from proxy.http.dates import format_http_date
+from proxy.http.fields import Fields
+from proxy.http.messages import Realm, Request, ResponseHead
+from proxy.http.problems import Problem, Slug
+from proxy.http.targets import parse_target
+from proxy.http.timestamps import timestamp
+from proxy.ledgers import Ledger, LedgerUnavailable
+from proxy.relocation.lookup import Gone, Relocated, answer_of, is_due
+from proxy.relocation.records import Record, record_url
+
+_GONE: Final = (
+    "The origin says that this is gone for good. Nothing else may stand in for it, a mirror or catalog least."
+)
+_MOST_MOVES: Final = 5
+_PERMANENT: Final = HTTPStatus.PERMANENT_REDIRECT
+
+
+class Answering:
+    """Answers 308 and 410 from the ledger."""
+
+    def __init__(self, state: EngineState, ledger: Ledger, rechecks: Rechecks) -> None:
+        self._ledger = ledger
+        self._rechecks = rechecks
+        self._rules = state.rules
+        self._clock = state.clock
+
+    def record(self, url: str) -> Record | None:
+        """The record of a URL in normal form. Raises LedgerUnavailable."""
+        return self._ledger.get(url)
+
+    def answer(self, request: Request) -> Complete | Refusal | None:
+        """The recorded answer, whatever the method; None where the origin, or what it said before, answers."""
+        target = request.target
+        if target.scheme != "https" or request.realm is Realm.LOCAL:
+            return None
+        record = self._readable(record_url(target))
+        if record is None or not record.is_listed:
+            return None
+        now = self._clock()
+        if is_due(record, now):
+            self._rechecks.soon(target, request.realm)
+        match answer_of(record, now):
+            case Gone() as gone:
+                return self._gone(request, record, gone)
+            case Relocated(location, ttl) if not parse_request_directives(request.fields).no_cache:
+                return self._moved(request, *self._end_of(location, ttl, now), now)
+        return None
+
+    def _readable(self, url: str) -> Record | None:
+        """Where records cannot be read the origin is asked, and its word is not passed on before it is recorded."""
+        try:
+            return self._ledger.get(url)
+        except LedgerUnavailable:
+            return None
+
+    def _end_of(self, location: str, ttl: float, now: float) -> tuple[str, float]:
+        """Where the moves lead that are recorded one after another, and how long all of them hold."""
+        seen = {location}
+        for _ in range(_MOST_MOVES):
+            record = self._readable(record_url(parse_target(location)))
+            onwards = answer_of(record, now)
+            if not isinstance(onwards, Relocated) or onwards.target in seen:
+                break
+            location, ttl = onwards.target, min(ttl, onwards.ttl)
+            seen.add(location)
+        return location, ttl
+
+    def _moved(self, request: Request, location: str, ttl: float, now: float) -> Complete:
+        lines = (
+            ("Date", format_http_date(now)),
+            ("Location", location),
+            ("Cache-Control", f"max-age={int(ttl)}"),
+        )
+        head = ResponseHead(_PERMANENT, _PERMANENT.phrase, Fields(lines))
+        status = CacheStatus(hit=True, ttl=int(ttl), detail="moved")
+        marked, outcome = forwarded(request, self._rules.of(request), head, status, Served.FRESH, 0.0, now)
+        return Complete(marked, b"", outcome)
+
+    def _gone(self, request: Request, record: Record, gone: Gone) -> Refusal:
+        members: dict[str, object] = {"since": timestamp(gone.since), "checked": timestamp(gone.checked)}
+        if record.successor is not None:
+            members["successor"] = record.successor
+        status = CacheStatus(hit=True, ttl=int(gone.ttl), detail=Slug.GONE)
+        outcome = Outcome(
+            Served.FRESH,
+            HTTPStatus.GONE,
+            target=request.target,
+            document_class=self._rules.of(request).document_class,
+            cache_status=status.serialise(),
+            ttl=int(gone.ttl),
+            detail=Slug.GONE,
+        )
+        return Refusal(Problem(Slug.GONE, _GONE, members), outcome)

@@ -1,0 +1,40 @@
+"""What rests on a URL that stands otherwise than before (OV-11): what is stored of it, documents that name it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from proxy.caching.generations import uri_scope
+from proxy.discovery.classes import WELL_KNOWN_PATHS
+from proxy.engine.state import EngineState
+from proxy.http.targets import parse_target
+from proxy.ports import StoreUnavailable
+from proxy.relocation.changes import Change
+from proxy.relocation.records import State
+
+
+class Dependents:
+    """Ends what may not be used any more, and has what may have changed validated."""
+
+    def __init__(self, state: EngineState) -> None:
+        self._store = state.store
+        self._copies = state.copies
+        self._generations = state.generations
+        self._clock = state.clock
+
+    def told(self, url: str, change: Change) -> None:
+        """Implements writing.Told."""
+        if change.record is not None and change.record.state is State.GONE:
+            self._store.remove(url)
+            self._copies.answered(url)
+        named = tuple(uri_scope(uri) for uri in self._naming(url))
+        if named:
+            # A mark that cannot be written still holds here.
+            with suppress(StoreUnavailable):
+                self._generations.mark(named, self._clock(), soft=True)
+
+    def _naming(self, url: str) -> list[str]:
+        """The documents of the same origin, in memory, that name `url`."""
+        origin, octets = parse_target(url).origin, url.encode()
+        uris = (f"{origin}{path}" for path in WELL_KNOWN_PATHS)
+        return [uri for uri in uris if uri != url and any(octets in held.body for held in self._store.peek(uri))]

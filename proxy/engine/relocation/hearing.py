@@ -1,0 +1,91 @@
+"""What an answer to a client says of where a document is, recorded before the client has it (CONTRACT §7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from proxy.caching.freshness import Exchange
+from proxy.engine.acceptance import Refused
+from proxy.engine.relocation.asking import Asking, Said
+from proxy.engine.relocation.rechecks import Rechecks
+from proxy.engine.state import EngineState
+from proxy.http.messages import Realm, Request, ResponseHead
+from proxy.http.problems import Problem, Slug
+from proxy.http.targets import Target
+from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable
+from proxy.relocation.locations import recordable_location
+from proxy.relocation.lookup import is_fresh
+from proxy.relocation.records import Record, record_url
+from proxy.relocation.rules import NO_ANSWER
+
+_UNRECORDED: Final = Problem(
+    Slug.INTERNAL,
+    "The origin says that this has moved or is gone for good, which cannot be recorded now, and is not passed on "
+    "unrecorded. Ask again; /readyz tells what is wrong with the records.",
+    at_status=503,
+)
+
+_LASTING: Final = frozenset({301, 308, 410})
+_GONE: Final = 410
+_READING: Final = frozenset({"GET", "HEAD"})
+# What nearly every client sends. An origin that falls silent when it is asked again is believed on these.
+_PLAIN: Final = frozenset({"accept", "accept-encoding", "user-agent", "if-none-match", "if-modified-since"})
+
+
+class Hearing:
+    """Listens to the answers of origins."""
+
+    def __init__(self, state: EngineState, ledger: Ledger, asking: Asking, rechecks: Rechecks) -> None:
+        self._ledger = ledger
+        self._asking = asking
+        self._rechecks = rechecks
+        self._clock = state.clock
+
+    async def hear(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
+        """Record what lasts, if the origin says it to anybody; the status that it gives to anybody, None where that
+        was not to be found out. Raises Refused where that cannot be recorded.
+        """
+        target = request.target
+        if head.status not in _LASTING or request.method not in _READING:
+            return None
+        if target.scheme != "https" or request.realm is Realm.LOCAL:
+            return None
+        try:
+            return await self._recorded(request, head, exchange)
+        except LedgerUnavailable:
+            raise Refused(_UNRECORDED) from None
+
+    async def _recorded(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
+        target = request.target
+        url, said = record_url(target), (head.status, tuple(head.fields.get_all("location")))
+        if self._asking.has_said(url, said) or self._is_recorded(url, request, said):
+            return head.status
+        status = await self._said_to_anybody(request, head, exchange)
+        self._rechecks.follow_up(target, request.realm)
+        return status
+
+    async def _said_to_anybody(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
+        # That something is gone is asked twice: it ends what others have, and only the body tells of a successor.
+        if not request.is_ours or head.status == _GONE:
+            sighting = await self._asking.ask(request.target, request.realm)
+            names = {name.lower() for name, _ in request.fields}
+            if sighting.status != NO_ANSWER or not names <= _PLAIN:
+                return sighting.status or None
+        await self._asking.take(request, head, exchange)
+        return head.status
+
+    def _is_recorded(self, url: str, request: Request, said: Said) -> bool:
+        """Whether just that is recorded, and holds. Raises LedgerUnavailable."""
+        try:
+            record = self._ledger.get(url)
+        except LedgerDamaged:
+            return False
+        return record is not None and is_fresh(record, self._clock()) and _says(record, request, said)
+
+
+def _says(record: Record, request: Request, said: Said) -> bool:
+    status, locations = said
+    if record.status != status:
+        return False
+    location = recordable_location(request.target, locations) if locations else None
+    return record.location == (location.uri if isinstance(location, Target) else None)

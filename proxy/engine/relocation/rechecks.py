@@ -1,0 +1,188 @@
+"""Asking again behind the scenes: what is due, what is pending, what somebody wants to know now (OV-5, OV-6).
+
+Records are looked at when somebody asks for their URLs, and all of them in turn. What fails is put off by the
+record itself, for longer each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+from proxy.catalogs.verdicts import Sighting
+from proxy.discovery.names import same_site
+from proxy.engine.relocation.asking import Asking
+from proxy.engine.relocation.writing import Writer
+from proxy.http.messages import Realm
+from proxy.http.targets import Target, parse_target
+from proxy.ledgers import Ledger, LedgerUnavailable
+from proxy.ports import Clock
+from proxy.relocation.changes import Change, Reason, ignored
+from proxy.relocation.confirmation import Ending, Hop, confirmed, permanent_run
+from proxy.relocation.lookup import is_due
+from proxy.relocation.records import Proof, Record, State, record_id, record_url
+from proxy.relocation.rules import RelocationRules
+
+_AT_ONCE: Final = 8
+_MOST: Final = 512
+# A round through all records, and what reading them may take of the time.
+_BETWEEN_ROUNDS: Final = 60.0
+_PAGE: Final = 200
+_SHARE: Final = 20.0
+
+_is_following: ContextVar[bool] = ContextVar("is_following", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """All redirects on the way, the recorded one first; what is at their end, and why it may speak for the URL."""
+
+    hops: tuple[Hop, ...]
+    ending: Ending
+    proof: Proof
+
+    def after(self, passed: int) -> Followed:
+        """The same way from its hop number `passed` on: who sends within his own domain needs no proof."""
+        source, end = self.hops[passed - 1].target, permanent_run(self.hops)[-1].target
+        proof = Proof.SAME_SITE if same_site(source.host, end.host) else Proof.NONE
+        return Followed(self.hops[passed:], self.ending, proof)
+
+
+Follow = Callable[[Record], Awaitable[Followed]]
+"""What there is where the record of a move says. Never raises."""
+
+
+class Rechecks:
+    """What is asked again, once for each URL at a time."""
+
+    def __init__(
+        self, asking: Asking, writer: Writer, ledger: Ledger, clock: Clock, rules: RelocationRules
+    ) -> None:
+        self._asking = asking
+        self._writer = writer
+        self._ledger = ledger
+        self._clock = clock
+        self._rules = rules
+        self._follow_on: Follow | None = None
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._rounds: asyncio.Task[None] | None = None
+
+    def begin(self, follow: Follow) -> None:
+        """From now on redirects can be followed."""
+        self._follow_on = follow
+
+    def begin_rounds(self) -> None:
+        """From now on every record has its turn, whether anybody asks for its URL or not."""
+        self._rounds = asyncio.get_running_loop().create_task(self._go_round())
+
+    async def close(self) -> None:
+        """Stop asking."""
+        tasks = [*self._under_way.values(), *filter(None, [self._rounds])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._asking.close()
+
+    def soon(self, target: Target, realm: Realm = Realm.PUBLIC, *, is_wanted: bool = False) -> None:
+        """Look into the record of `target`, unless that or too much is under way: the next one to ask will.
+
+        It is asked again where that is due, or where somebody says that it `is_wanted` now.
+        """
+        url = record_url(target)
+        if url in self._under_way or len(self._under_way) >= _MOST:
+            return
+        task = asyncio.get_running_loop().create_task(self._recheck(target, url, realm, is_wanted=is_wanted))
+        self._under_way[url] = task
+        task.add_done_callback(lambda _: self._under_way.pop(url, None))
+
+    async def ask(self, target: Target, realm: Realm = Realm.PUBLIC) -> Sighting:
+        """What the origin says of `target` now, recorded. Raises LedgerUnavailable."""
+        sighting = await self._asking.ask(target, realm)
+        self.follow_up(target, realm)
+        return sighting
+
+    def follow_up(self, target: Target, realm: Realm) -> None:
+        """After something was recorded: where it moved to is looked at, once for all who come to know of it.
+
+        What is met on the way there is settled with it, or a publisher could send the proxy on and on.
+        """
+        if _is_following.get():
+            return
+        with suppress(LedgerUnavailable):
+            record = self._ledger.get(record_url(target))
+            if record is not None and _is_to_follow(record, self._clock()):
+                self.soon(target, realm)
+
+    async def settle(self, urls: Iterable[str]) -> None:
+        """Wait until nothing is under way for these. Never raises."""
+        tasks = [self._under_way[url] for url in urls if url in self._under_way]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _recheck(self, target: Target, url: str, realm: Realm, *, is_wanted: bool) -> None:
+        # How it ends is in the record; what could not be written is asked for again.
+        with suppress(LedgerUnavailable):
+            async with self._places:
+                await self._look_into(target, url, realm, is_wanted=is_wanted)
+
+    async def _look_into(self, target: Target, url: str, realm: Realm, *, is_wanted: bool) -> None:
+        record, now = self._ledger.get(url), self._clock()
+        if record is None or not (is_wanted or is_due(record, now)):
+            return
+        if is_wanted or not (_is_to_follow(record, now) or self._asking.has_asked(url)):
+            await self._asking.ask(target, realm)
+            record = self._ledger.get(url)
+        if record is not None and record.location is not None:
+            await self._follow(record)
+
+    async def _follow(self, record: Record) -> None:
+        if self._follow_on is None:
+            return
+        _is_following.set(True)
+        followed = await self._follow_on(record)
+        await self._settle(record.url, followed)
+        for passed in range(1, len(permanent_run(followed.hops))):
+            url = record_url(followed.hops[passed - 1].target)
+            await self._settle(url, followed.after(passed))
+
+    async def _settle(self, url: str, followed: Followed) -> None:
+        def settled(current: Record | None) -> Change:
+            if current is None:
+                return ignored(None, Reason.NOTHING_PENDING)
+            return confirmed(current, followed.hops, followed.ending, followed.proof, self._clock(), self._rules)
+
+        await self._writer.change(url, settled)
+
+    async def _go_round(self) -> None:
+        """The first time also to what was being followed when the process before this one ended."""
+        loop = asyncio.get_running_loop()
+        is_first = True
+        while True:
+            after: str | None = ""
+            while after is not None:
+                began = loop.time()
+                after = await self._page(after, is_first=is_first)
+                await asyncio.sleep((loop.time() - began) * _SHARE)
+            is_first = False
+            await asyncio.sleep(_BETWEEN_ROUNDS)
+
+    async def _page(self, after: str, *, is_first: bool) -> str | None:
+        """Look into what is due of one page of records; where the next one begins."""
+        try:
+            records = await self._ledger.of_host(None, None, after or None, _PAGE)
+        except LedgerUnavailable:
+            return None
+        now = self._clock()
+        for record in records:
+            if is_due(record, now) and (is_first or not _is_to_follow(record, now)):
+                self.soon(parse_target(record.url))
+        return record_id(records[-1].url) if len(records) == _PAGE else None
+
+
+def _is_to_follow(record: Record, now: float) -> bool:
+    return record.state is State.PENDING and record.proof is None and is_due(record, now)
