@@ -102,7 +102,7 @@ def test_malformed_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err.startswith("usage: discovery-proxy")
 
 
-VERBS = ["serve", "discover", "lint", "explain", "purge", "refresh", "check-config", "demo"]
+VERBS = ["serve", "discover", "lint", "explain", "purge", "refresh", "records", "check-config", "demo"]
 
 
 @pytest.mark.parametrize("argv", [["--help"], *([verb, "--help"] for verb in VERBS)], ids=["all", *VERBS])

@@ -5,6 +5,7 @@ guards       who may enter; every error as a problem
 queries      parameters of URLs
 page         the start page
 trust        what is known of domains
+records      what an operator decides of relocations
 application  the routes
 """
 

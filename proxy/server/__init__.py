@@ -7,8 +7,16 @@ protocol    the connection
 wire        responses as bytes
 rewriting   gateway form in response fields
 api         the proxy's own resources
+own         how they are asked and answer
+recordpages what is recorded of relocations; recordfeed what changes
+catalogpages catalogs of others, with the origins' word applied
+schema      what all these answer, as OpenAPI; shapes, recordschema and catalogschema are its parts
 wiring      all parts put together
 trusting    those of them that judge and find signed documents
+relocating  those that hear and repeat the origins' word
+catalogs    those that read and judge catalogs of others
+enginesettings  what the engine goes by
+keeping     what outlasts a configuration
 opening     files and ports, and what a failure to open them is about
 reloading   what a reload takes over
 usage       what a reload has to wait for

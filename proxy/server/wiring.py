@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass
 
 from proxy.config import Settings
-from proxy.engine.catalogs.judging import Judgement
-from proxy.engine.catalogs.reading import CatalogReader
 from proxy.engine.catalogs.watching import WatchList
 from proxy.engine.control import Control
 from proxy.engine.copies import Copies
@@ -20,13 +18,13 @@ from proxy.engine.holdoff import HoldOffs
 from proxy.engine.outage import Outage
 from proxy.engine.outcome import Outcome
 from proxy.engine.refresh import Refresher
-from proxy.engine.settings import Rules
+from proxy.engine.settings import EngineSettings, Rules
 from proxy.engine.state import EngineState
 from proxy.engine.trust.standby import Standby
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
 from proxy.server.api import Api
-from proxy.server.catalogpages import CatalogPages
+from proxy.server.catalogs import build_catalogs
 from proxy.server.enginesettings import class_policies, discovery_settings, engine_settings
 from proxy.server.forms import Site
 from proxy.server.handler import Entry, Front
@@ -74,11 +72,8 @@ class Engine:
         await self.trusting.close()
 
 
-def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
-    """The engine under `settings`, on the stores of `kept`. Raises CannotOpen."""
-    limits = engine_settings(settings)
-    rules = Rules(limits, class_policies(settings))
-    state = EngineState(
+def _state(limits: EngineSettings, rules: Rules, kept: Kept) -> EngineState:
+    return EngineState(
         store=kept.store,
         flights=kept.flights,
         holdoffs=HoldOffs(limits.refresh_backoff),
@@ -89,6 +84,12 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
         settings=limits,
         copies=Copies(kept.generations, kept.clock),
     )
+
+
+def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
+    """The engine under `settings`, on the stores of `kept`. Raises CannotOpen."""
+    limits = engine_settings(settings)
+    state = _state(limits, Rules(limits, class_policies(settings)), kept)
     origin, trust = network.origin, trust_settings(settings)
     mirrors = MirrorClient(origin, AGENT)
     trusting = build_trust(trust, failover_settings(settings), state, kept.records, kept.turns, origin, mirrors)
@@ -105,26 +106,18 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     discoverer = Discoverer(state, world, discovery_settings(settings), relocating.rechecks.settle)
     relocating.writer.tell(discoverer.told)
     relocating.writer.tell(kept.metrics.relocated)
-    reader = CatalogReader(gateway, kept.clock, AGENT)
-    judgement = Judgement(
-        relocating.answering.record,
-        relocating.rechecks,
-        kept.store,
-        kept.clock,
-        settings.catalogs.probe_concurrency,
-    )
-    watch = WatchList(reader, judgement, kept.clock, settings.catalogs.watch, settings.catalogs.interval)
-    records = RecordPages(kept.ledger, kept.clock, watch.catalogs_of)
+    catalogs = build_catalogs(settings, state, gateway, relocating)
+    records = RecordPages(kept.ledger, kept.clock, catalogs.watch.catalogs_of)
     front = Front(
         gateway=gateway,
         origin=origin,
-        api=Api(discoverer, records, CatalogPages(reader, judgement, kept.clock), kept.clock),
+        api=Api(discoverer, records, catalogs.pages, kept.clock),
         sites=tuple(Site(site.hosts, site.origin) for site in settings.sites),
         connect=settings.forward.connect == "tunnel",
         connect_ports=settings.forward.connect_ports,
         usage=Usage(),
     )
-    return Engine(front, control, refresher, discoverer, trusting, standby, relocating, records, watch)
+    return Engine(front, control, refresher, discoverer, trusting, standby, relocating, records, catalogs.watch)
 
 
 class AccessJournal:
