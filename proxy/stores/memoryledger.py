@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection
 from dataclasses import replace
@@ -21,6 +22,7 @@ class MemoryLedger:
     def __init__(self, bounds: Bounds = IN_MEMORY) -> None:
         self._bounds = bounds
         self._records: dict[str, Record] = {}
+        self._order: list[str] = []  # the ids, sorted
         self._of_host: defaultdict[str, set[str]] = defaultdict(set)
         self._asked: dict[str, int] = {}
         self._turns = count(1)
@@ -56,6 +58,8 @@ class MemoryLedger:
         withdrawn = self._withdrawn.pop(key, None)
         if standing(record) != standing(self._records.get(key)):
             self._note_change(key)
+        if key not in self._records:
+            insort(self._order, key)
         self._records[key] = record if withdrawn is None else continued(record, withdrawn.history)
         self._of_host[host].add(key)
         self._make_room(self._of_host[host], self._bounds.of_host, key)
@@ -79,8 +83,8 @@ class MemoryLedger:
         self, host: str | None, state: State | None, after: str | None, limit: int
     ) -> tuple[Record, ...]:
         """At most `limit` records in order of their ids."""
-        keys = self._records if host is None else self._of_host.get(host, set())
-        records = (self._records[key] for key in sorted(keys) if key > (after or ""))
+        keys = self._order if host is None else sorted(self._of_host.get(host, set()))
+        records = (self._records[key] for key in islice(keys, bisect_right(keys, after or ""), None))
         wanted = (record for record in records if record.is_listed and state in (None, record.state))
         return tuple(islice(wanted, limit))
 
@@ -129,6 +133,7 @@ class MemoryLedger:
 
     def _take_out(self, key: str) -> None:
         host = parse_target(self._records.pop(key).url).host
+        del self._order[bisect_left(self._order, key)]
         self._asked.pop(key, None)
         self._of_host[host].discard(key)
         if not self._of_host[host]:

@@ -79,9 +79,12 @@ class Answering:
         return location, ttl
 
     def _moved(self, request: Request, location: str, ttl: float, now: float) -> Complete:
+        target = parse_target(location)
+        # Within its origin the reference fits whatever name the client has for that.
+        reference = target.request_target if target.origin == request.target.origin else location
         lines = (
             ("Date", format_http_date(now)),
-            ("Location", location),
+            ("Location", reference),
             ("Cache-Control", f"max-age={int(ttl)}"),
         )
         head = ResponseHead(_PERMANENT, _PERMANENT.phrase, Fields(lines))

@@ -1,11 +1,13 @@
 """Asking an origin what it says to anybody of a URL, and recording that (OV-1).
 
 A client's own fields reach the origin and may bring about an answer that nobody else gets; so what is recorded was
-said to a request with nothing of a client's. At most two requests go to one origin at a time, and one for each URL.
+said to a request with nothing of a client's. One request for each URL is under way at a time, and at most two at an
+origin that no client waits for.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
@@ -24,14 +26,20 @@ from proxy.http.codings import CodingFault, decode_body
 from proxy.http.fields import NO_FIELDS, essence
 from proxy.http.messages import Realm, Request, ResponseHead, received
 from proxy.http.targets import Target
-from proxy.ports import Origin, OriginResponse, OriginUnavailable, Overflow
+from proxy.ports import Origin, OriginFault, OriginResponse, OriginUnavailable, Overflow
 from proxy.relocation.changes import Change
 from proxy.relocation.records import record_url
 from proxy.relocation.rules import NO_ANSWER, RelocationRules, Seen, observe
 from proxy.single import SingleCalls
 
+# At one origin, and how long the next one waits; clients wait for what their own requests have brought about.
 _AT_ONCE: Final = 2
 _PATIENCE: Final = 20.0
+_AT_ONCE_FOR_CLIENTS: Final = 32
+_SECONDS_FOR_CLIENTS: Final = 5.0
+# The origin was not asked, which says nothing of it.
+_UNASKED: Final = frozenset({OriginFault.DENIED, OriginFault.OVERLOADED})
+_SOURCE: Final = "probe"
 # What was said so lately is not asked for again.
 _HOLDS: Final = 60.0
 _MOST_HEARD: Final = 10_000
@@ -64,13 +72,25 @@ class Asking:
         self._clock = state.clock
         self._neutral = Neutral(state.settings.agent)
         self._places = Places(_AT_ONCE, _PATIENCE)
+        self._places_for_clients = Places(_AT_ONCE_FOR_CLIENTS, _SECONDS_FOR_CLIENTS)
         self._calls: SingleCalls[str, Sighting] = SingleCalls()
         self._heard: OrderedDict[str, _Heard] = OrderedDict()
 
     async def ask(self, target: Target, realm: Realm) -> Sighting:
         """What the origin says now, recorded. Raises LedgerUnavailable."""
-        url = record_url(target)
-        return await self._calls.call(url, lambda: self._ask(Request("GET", target, NO_FIELDS, realm)))
+        return await self._call(target, realm, self._places)
+
+    async def ask_for_client(self, target: Target, realm: Realm) -> Sighting:
+        """The same while a client waits, and so within a few seconds. Raises LedgerUnavailable."""
+        try:
+            async with asyncio.timeout(_SECONDS_FOR_CLIENTS):
+                return await self._call(target, realm, self._places_for_clients)
+        except TimeoutError:
+            return Sighting(NO_ANSWER, self._clock(), is_document=False, source=_SOURCE)
+
+    async def _call(self, target: Target, realm: Realm, places: Places) -> Sighting:
+        request = Request("GET", target, NO_FIELDS, realm)
+        return await self._calls.call(record_url(target), lambda: self._ask(request, places))
 
     async def take(self, request: Request, head: ResponseHead, exchange: Exchange) -> Change:
         """Record what an answer says that is good for everybody. Raises LedgerUnavailable."""
@@ -94,20 +114,22 @@ class Asking:
         """Give up what is under way."""
         await self._calls.close()
 
-    async def _ask(self, request: Request) -> Sighting:
+    async def _ask(self, request: Request, places: Places) -> Sighting:
         sent, started = self._neutral.of(request), self._clock()
         try:
-            async with self._places.place(request.target.origin):
+            async with places.place(request.target.origin):
                 response = await self._origin.fetch(sent)
             seen, is_page = await self._read(sent, response)
         except OriginUnavailable as error:
             self._observer.upstream("relocation", error.fault.value, self._clock() - started)
+            if error.fault in _UNASKED:
+                return Sighting(NO_ANSWER, self._clock(), is_document=False, source=_SOURCE)
             seen, is_page = Seen(request.target, NO_ANSWER, self._clock(), is_origin=False), False
         else:
             self._observer.upstream("relocation", f"status-{seen.status // 100}xx", self._clock() - started)
         await self._record(seen)
         # That something is there again revives a page for people too; no catalog meant one.
-        return Sighting(seen.status, seen.at, seen.is_document and not is_page, "probe")
+        return Sighting(seen.status, seen.at, seen.is_document and not is_page, _SOURCE)
 
     async def _read(self, sent: Request, response: OriginResponse) -> tuple[Seen, bool]:
         """What was answered, and whether it is a page for people."""

@@ -13,7 +13,7 @@ from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import Target
 from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable
-from proxy.relocation.locations import recordable_location
+from proxy.relocation.locations import recordable_location, url_fault
 from proxy.relocation.lookup import is_fresh
 from proxy.relocation.records import Record, record_url
 from proxy.relocation.rules import NO_ANSWER
@@ -48,7 +48,7 @@ class Hearing:
         target = request.target
         if head.status not in _LASTING or request.method not in _READING:
             return None
-        if target.scheme != "https" or request.realm is Realm.LOCAL:
+        if target.scheme != "https" or request.realm is Realm.LOCAL or not _is_recordable(target, head):
             return None
         try:
             return await self._recorded(request, head, exchange)
@@ -67,7 +67,7 @@ class Hearing:
     async def _said_to_anybody(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
         # That something is gone is asked twice: it ends what others have, and only the body tells of a successor.
         if not request.is_ours or head.status == _GONE:
-            sighting = await self._asking.ask(request.target, request.realm)
+            sighting = await self._asking.ask_for_client(request.target, request.realm)
             names = {name.lower() for name, _ in request.fields}
             if sighting.status != NO_ANSWER or not names <= _PLAIN:
                 return sighting.status or None
@@ -81,6 +81,13 @@ class Hearing:
         except LedgerDamaged:
             return False
         return record is not None and is_fresh(record, self._clock()) and _says(record, request, said)
+
+
+def _is_recordable(target: Target, head: ResponseHead) -> bool:
+    """Whether a record can say it at all; a URL with a secret is above all not asked for once more."""
+    if url_fault(target) is not None:
+        return False
+    return head.status == _GONE or isinstance(recordable_location(target, head.fields.get_all("location")), Target)
 
 
 def _says(record: Record, request: Request, said: Said) -> bool:

@@ -94,7 +94,7 @@ class Rechecks:
         It is asked again where that is due, or where somebody says that it `is_wanted` now.
         """
         url = record_url(target)
-        if url in self._under_way or len(self._under_way) >= _MOST:
+        if url in self._under_way or len(self._under_way) >= _MOST or not (is_wanted or self._is_to_ask(url)):
             return
         task = asyncio.get_running_loop().create_task(self._recheck(target, url, realm, is_wanted=is_wanted))
         self._under_way[url] = task
@@ -123,6 +123,15 @@ class Rechecks:
         tasks = [self._under_way[url] for url in urls if url in self._under_way]
         if tasks:
             await asyncio.wait(tasks)
+
+    def _is_to_ask(self, url: str) -> bool:
+        """Whether asking may bring anything: lately it has not, or there is only where to follow to."""
+        if not self._asking.has_asked(url):
+            return True
+        with suppress(LedgerUnavailable):
+            record = self._ledger.get(url)
+            return record is not None and _is_to_follow(record, self._clock())
+        return False
 
     async def _recheck(self, target: Target, url: str, realm: Realm, *, is_wanted: bool) -> None:
         # How it ends is in the record; what could not be written is asked for again.

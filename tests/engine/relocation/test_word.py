@@ -52,7 +52,7 @@ async def test_a_308_is_recorded_and_answered_without_the_origin() -> None:
     assert record.target == SITE + NEW_PATH
     e.origin.requests.clear()
     again = await asked(e)
-    assert (again.status, again.field("location"), again.body) == (308, SITE + NEW_PATH, b"")
+    assert (again.status, again.field("location"), again.body) == (308, NEW_PATH, b"")
     assert again.cache_status == "discovery-proxy; hit; ttl=3600; detail=moved"
     assert again.field("cache-control") == "max-age=3600" and again.served is Served.FRESH
     assert (again.field("discovery-trust") or "").startswith("origin-tls")
@@ -66,7 +66,7 @@ async def test_whatever_the_method(method: str) -> None:
     await asked(e)
     e.origin.requests.clear()
     got = await e.ask(CARD_PATH, {}, method, b"body" if method != "HEAD" else None)
-    assert (got.status, got.field("location")) == (308, SITE + NEW_PATH)
+    assert (got.status, got.field("location")) == (308, NEW_PATH)
     assert e.origin.requests == []
 
 
@@ -349,7 +349,7 @@ async def test_records_of_one_move_after_another_are_answered_as_one() -> None:
     await e.ask("/b", {"Cache-Control": "no-cache"})
     await e.settle()
     got = await e.ask(CARD_PATH)
-    assert (got.field("location"), got.field("cache-control")) == (f"{SITE}/c", "max-age=600")
+    assert (got.field("location"), got.field("cache-control")) == ("/c", "max-age=600")
 
 
 async def test_a_client_that_insists_asks_the_origin_for_a_move_and_not_for_what_is_gone() -> None:
