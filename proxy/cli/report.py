@@ -14,7 +14,7 @@ from proxy.caching.reuse import StalePermit
 from proxy.cli.parts import Part
 from proxy.cli.terminal import BOLD, GREEN, RED, YELLOW, paint_for
 
-_DECISION_COLOURS: Final = {"hit": GREEN, "stale-hit": YELLOW, "revalidate": YELLOW}
+_DECISION_COLOURS: Final = {"hit": GREEN, "moved": GREEN, "gone": GREEN, "stale-hit": YELLOW, "revalidate": YELLOW}
 _WINDOWS: Final = {"stale_while_revalidate": "revalidating", "stale_if_error": "the origin fails"}
 _PERMITS: Final = frozenset(permit.value for permit in StalePermit if permit.allows)
 _WHY_NOT: Final = "Why an answer was not stored is the detail of its Cache-Status."

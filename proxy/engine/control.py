@@ -30,6 +30,8 @@ from proxy.http.messages import Realm, Request
 from proxy.http.targets import Target, parse_authority, parse_target
 from proxy.ledgers import LedgerUnavailable
 from proxy.ports import TrustRecordsUnavailable
+from proxy.relocation.lookup import Ask as AskOrigin
+from proxy.relocation.lookup import Gone, answer_of
 from proxy.relocation.records import record_url
 from proxy.relocation.records import told as relocation_told
 
@@ -184,17 +186,22 @@ class Control:
         told["hold_off"] = None if held_off is None else {"failures": held_off.failures, "until": held_off.until}
         copy = self._copies.get(request.target.uri)
         told["copy"] = None if copy is None else summary(copy, now)
-        told["relocation"] = self._recorded(request.target)
+        told |= self._recorded(request.target, now)
         told["trust"] = await self._known(request.target)
         return told
 
-    def _recorded(self, target: Target) -> dict[str, object] | None:
-        """What the origin said of where the target is; why that cannot be told is told in the place of it."""
+    def _recorded(self, target: Target, now: float) -> dict[str, object]:
+        """What the origin said of where the target is, and what that decides; or why it cannot be told."""
         try:
-            record = self._answering.record(record_url(target))
+            record = self._answering.record(record_url(target)) if target.scheme == "https" else None
         except LedgerUnavailable as error:
-            return {"error": str(error)}
-        return None if record is None else relocation_told(record)
+            return {"relocation": {"error": str(error)}}
+        told: dict[str, object] = {"relocation": None if record is None else relocation_told(record)}
+        decided = answer_of(record, now)
+        if not isinstance(decided, AskOrigin):
+            why = "The origin has said so, and it is recorded; what is stored does not matter."
+            told["decision"] = {"answer": "gone" if isinstance(decided, Gone) else "moved", "why": why}
+        return told
 
     async def _known(self, target: Target) -> dict[str, object] | None:
         """What is known of the target's domain; why nothing can be is told in the place of it."""

@@ -22,7 +22,7 @@ from proxy.http.targets import Target, parse_target
 from proxy.ledgers import Ledger, LedgerUnavailable
 from proxy.ports import Clock
 from proxy.relocation.changes import Change, Reason, ignored
-from proxy.relocation.confirmation import Ending, Hop, confirmed, permanent_run
+from proxy.relocation.confirmation import PERMANENT, Ending, Hop, confirmed, permanent_run
 from proxy.relocation.lookup import is_due
 from proxy.relocation.records import Proof, Record, State, record_id, record_url
 from proxy.relocation.rules import RelocationRules
@@ -144,7 +144,9 @@ class Rechecks:
         if record is None or not (is_wanted or is_due(record, now)):
             return
         if is_wanted or not (_is_to_follow(record, now) or self._asking.has_asked(url)):
-            await self._asking.ask(target, realm)
+            sighting = await self._asking.ask(target, realm)
+            if sighting.status not in PERMANENT:
+                return
             record = self._ledger.get(url)
         if record is not None and record.location is not None:
             await self._follow(record)

@@ -418,3 +418,47 @@ async def test_a_card_that_names_what_is_gone_is_validated() -> None:
     e.origin.requests.clear()
     assert (await asked(e)).status == 200
     assert e.origin.paths == [CARD_PATH]
+
+
+async def test_explaining_tells_the_record_and_what_it_decides() -> None:
+    e = engine()
+    moved(e, max_age=600)
+    e.origin.respond("/gone", 410)
+    for path, answer, state in ((CARD_PATH, "moved", "moved"), ("/gone", "gone", "gone"), ("/else", "miss", None)):
+        await asked(e, path)
+        told = await e.control.explain(SITE + path)
+        assert isinstance(told["decision"], dict) and told["decision"]["answer"] == answer
+        record = told["relocation"]
+        assert (record["state"] if isinstance(record, dict) else None) == state
+
+
+async def test_an_operator_who_refreshes_has_the_origin_asked_whatever_is_due() -> None:
+    e = engine()
+    e.origin.respond(CARD_PATH, 410, max_age=3600)
+    await asked(e)
+    e.origin.respond(CARD_PATH, max_age=600, content_type="application/json", body=CARD)
+    await e.control.refresh_uri(SITE + CARD_PATH)
+    await e.settle()
+    assert recorded(e) is None and (await asked(e)).status == 200
+
+
+SECRET = "/login?token=4f8a1c2b9d7e6f5a4b3c2d1e0f9a8b7c"
+
+
+@pytest.mark.parametrize("status", [301, 308, 410])
+async def test_a_link_with_a_secret_is_asked_for_once_and_never_recorded(status: int) -> None:
+    e = engine()
+    e.origin.respond(SECRET, status, fields=[("Location", "/welcome")])
+    assert (await asked(e, SECRET, Cookie="a=b")).status == status
+    assert e.origin.paths.count(SECRET) == 1 and recorded(e, SITE + SECRET) is None
+
+
+async def test_what_policy_refuses_is_no_failure_of_the_origin() -> None:
+    e = engine()
+    moved(e, max_age=600)
+    await asked(e)
+    e.clock += 700
+    e.origin.fail(OriginFault.DENIED)
+    await asked(e)
+    record = recorded(e)
+    assert record is not None and record.failures == 0
