@@ -76,7 +76,7 @@ def _read(source: ListingText, stated: MediaType | None, collector: Collector) -
             read_registry_page(root, collector)
         case CatalogKind.ANP:
             read_description(root, collector)
-        case CatalogKind.CARDS:
+        case _:
             for name in LISTED_AS:
                 listed = root.get(name)
                 if isinstance(listed, list):

@@ -57,10 +57,7 @@ SUBJECTS: dict[str, tuple[dict[str, Any], str]] = {
     "name, and a URL without a host": ({"name": "A", "url": "x:y"}, "A at "),
     "no name": ({"identifier": "", "id": 5, "url": ONE}, ONE),
     "no text for a name": ({"name": [], "url": ONE}, ONE),
-    "an interface alone": (
-        {"name": "A", "url": 5, "supportedInterfaces": [{"url": ONE}]},
-        "A at agents.example.com",
-    ),
+    "an interface alone": ({"name": "A", "supportedInterfaces": [{"url": ONE}]}, "A at agents.example.com"),
 }
 
 

@@ -13,7 +13,7 @@ from tests.catalogs.documents import ONE, THREE, TWO, ai_catalog, ai_entry, read
 CARD = {
     "name": "A",
     "url": ONE,
-    "supportedInterfaces": [{"url": TWO, "protocolBinding": "JSONRPC"}, {"url": THREE}],
+    "supportedInterfaces": [{"url": TWO, "protocolBinding": "GRPC"}, {"url": THREE}],
 }
 A2A, MCP = "application/a2a-agent-card+json", "application/mcp-server-card+json"
 
