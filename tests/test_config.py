@@ -406,7 +406,7 @@ A_CLASS = "allowed: " + ", ".join(name for name in DocumentClass if name is not 
         ),
         (
             "catalogs: {watch: ['https://u:s3cret@h']}",
-            "catalogs.watch[0]: given 'https://********@h'; allowed: an http or https URL without user",
+            "catalogs.watch[0]: given 'https://********@h'; allowed: an https URL without user",
         ),
         (
             "sites: [{hosts: [], origin: http://a}]",

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from proxy.config.sections import Section
-from proxy.config.values import Count, Duration, Timeout, Url
+from proxy.config.values import Count, Duration, HttpsUrl, Timeout
 
 
 class Relocation(Section):
@@ -18,6 +18,6 @@ class Relocation(Section):
 class Catalogs(Section):
     """Third-party catalogs that are watched."""
 
-    watch: tuple[Url, ...] = Field(default=(), repr=False)
+    watch: tuple[HttpsUrl, ...] = Field(default=(), repr=False)
     interval: Timeout = 3600.0
     probe_concurrency: Count = 2

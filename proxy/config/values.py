@@ -109,6 +109,13 @@ def _parse_url(text: str) -> str:
     return parse_target(text).uri
 
 
+def _parse_https_url(text: str) -> str:
+    target = parse_target(text)
+    if target.scheme != "https":
+        raise ValueError
+    return target.uri
+
+
 def _parse_origin(text: str) -> str:
     target = parse_target(text)
     if target.request_target != "/":
@@ -188,6 +195,7 @@ Digest = Annotated[
 ]
 StoreUrl = Annotated[str, BeforeValidator(_accept_store_url), PlainSerializer(mask_url)]
 Url = Annotated[str, _from_text(_parse_url, "an http or https URL without user"), PlainSerializer(mask_url)]
+HttpsUrl = Annotated[str, _from_text(_parse_https_url, "an https URL without user"), PlainSerializer(mask_url)]
 Origin = Annotated[
     str,
     _from_text(_parse_origin, "an http or https URL without user, path and query, such as http://127.0.0.1:8000"),

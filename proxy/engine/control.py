@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from proxy.caching.directives import parse_request_directives
@@ -133,7 +134,7 @@ class Control:
     async def refresh_uri(self, uri: str) -> bool:
         """Start a refresh of `uri` behind the scenes; False when one is under way or held off."""
         target = parse_target(uri)
-        self._rechecks.soon(target, Realm.ANY, is_wanted=True)
+        self._recheck(target)
         variants = await self._store.find(target.uri, NO_FIELDS)
         stored = variants[-1] if variants else None
         return self._refresh(target, stored)
@@ -190,13 +191,20 @@ class Control:
         told["trust"] = await self._known(request.target)
         return told
 
+    def _recheck(self, target: Target) -> None:
+        """Ask the origin again, if it has said anything of the target that lasts."""
+        with suppress(LedgerUnavailable):
+            if self._answering.record(record_url(target)) is not None:
+                self._rechecks.soon(target, Realm.ANY, is_wanted=True)
+
     def _recorded(self, target: Target, now: float) -> dict[str, object]:
         """What the origin said of where the target is, and what that decides; or why it cannot be told."""
         try:
             record = self._answering.record(record_url(target)) if target.scheme == "https" else None
         except LedgerUnavailable as error:
             return {"relocation": {"error": str(error)}}
-        told: dict[str, object] = {"relocation": None if record is None else relocation_told(record)}
+        is_told = record is not None and record.is_listed
+        told: dict[str, object] = {"relocation": relocation_told(record) if record and is_told else None}
         decided = answer_of(record, now)
         if not isinstance(decided, AskOrigin):
             why = "The origin has said so, and it is recorded; what is stored does not matter."

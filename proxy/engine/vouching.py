@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from proxy.caching.vouching import Vouching
+from proxy.discovery.classes import DocumentClass
 from proxy.http.fields import Fields
 from proxy.http.targets import Target
 
@@ -51,8 +52,10 @@ class Voucher(Protocol):
 class DomainTrust(Protocol):
     """What discovery asks about the domain it looks into."""
 
-    async def vouch_for(self, domain: str, target: Target, body: bytes) -> Vouching | None:
-        """What a signature of `domain` makes of a manifest that lies elsewhere, None where there is none.
+    async def vouch_for(
+        self, domain: str, target: Target, body: bytes, document_class: DocumentClass = DocumentClass.MANIFEST
+    ) -> Vouching | None:
+        """What a signature of `domain` makes of a document that lies elsewhere, None where there is none.
 
         Never raises.
         """

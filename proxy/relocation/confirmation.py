@@ -76,9 +76,16 @@ def confirmed(
     return _settled(record, run, proof, at, rules)
 
 
+def unfollowed(record: Record | None, at: float) -> Change:
+    """Somebody was sent there and from there on, and did not go: nothing is recorded that nobody asked for."""
+    if record is None or record.state is not State.PENDING or record.proof is not None:
+        return ignored(record, Reason.NOTHING_PENDING)
+    return _dropped(record, at, Reason.TOO_MANY)
+
+
 def confirm(record: Record, at: float) -> Change:
-    """An operator says that a pending move is one."""
-    if record.state is not State.PENDING:
+    """An operator says that a pending move, whose end somebody has seen, is one."""
+    if record.state is not State.PENDING or record.proof is None:
         return ignored(record, Reason.NOTHING_PENDING)
     moved = replace(record, state=State.MOVED, proof=Proof.OPERATOR, failures=0, due_at=record.fresh_until)
     return Change(_noted(moved, at, "Confirmed by an operator."), Event.CHANGED)

@@ -17,6 +17,8 @@ from proxy.relocation.lookup import due_again
 from proxy.relocation.records import Observation, Record, State, record_url, with_observation
 
 NO_ANSWER: Final = 0
+LASTING: Final = frozenset({301, 308, 410})
+"""What an origin says for good."""
 MOST_MISSES: Final = 3
 MISSING_AFTER: Final = 86_400.0
 MOVES: Final = frozenset({State.MOVED, State.PENDING})

@@ -236,7 +236,7 @@ class _Exchange:
         lines = [("Date", format_http_date(self._clock())), ("Content-Type", MEDIA_TYPE)]
         lines += [("Cache-Control", "no-store"), ("Via", VIA)]
         lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
-        lines += _rejection(problem, outcome, self._clock())
+        lines += _vouching(problem, outcome, self._clock())
         lines += OF_API if self._entry.form is Form.API else ()
         # Only the proxy's own resource refuses methods (RFC 9110 §15.5.6).
         lines += [("Allow", "GET, HEAD")] if problem.status == 405 else []
@@ -255,8 +255,10 @@ def _refused_from(problem: Problem) -> str | None:
     return next((str(one["source"]) for one in refused), None)
 
 
-def _rejection(problem: Problem, outcome: Outcome, now: float) -> list[tuple[str, str]]:
-    """Discovery-Trust of a document that came and is not believed."""
+def _vouching(problem: Problem, outcome: Outcome, now: float) -> list[tuple[str, str]]:
+    """Discovery-Trust of a problem: the origin's own word, or a document that came and is not believed."""
+    if outcome.vouching is not None:
+        return [("Discovery-Trust", outcome.vouching.told(now))]
     source = "origin" if problem.slug in _OF_DOCUMENTS else _refused_from(problem)
     if source is None or outcome.document_class == DocumentClass.OTHER:
         return []

@@ -21,6 +21,12 @@ from proxy.upstream.addresses import OwnListeners
 _PATIENCE = 10.0
 
 
+_BY_A_RUNNING_PROXY = {
+    "trust": "what is known of domains is told by a running proxy alone",
+    "relocation": "what its origin has said for good is told by a running proxy alone",
+}
+
+
 class NoStore(Exception):
     """There is no store to read; the text says why, as the second half of a sentence."""
 
@@ -47,7 +53,7 @@ async def _explain(settings: Settings, path: Path, url: str) -> dict[str, object
     network = open_network(settings.model_copy(update=bare), OwnListeners(), wall_clock)
     try:
         told = await build_engine(settings, kept, network).control.explain(url)
-        return told | {"trust": {"error": "what is known of domains is told by a running proxy alone"}}
+        return told | {name: {"error": error} for name, error in _BY_A_RUNNING_PROXY.items()}
     finally:
         await network.close()
         await kept.close(_PATIENCE)

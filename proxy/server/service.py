@@ -199,8 +199,8 @@ class Service:
 
     async def _retire(self, engine: Engine, network: Network, lease: float) -> None:
         """Streams and tunnels may last for hours: what they use is closed when the last one has ended."""
-        engine.records.end_waits()
         try:
+            await engine.retire()
             await engine.front.usage.ended()
             # Fills that nobody waits for may still use it; none lasts longer than its lease.
             await asyncio.sleep(lease)

@@ -64,6 +64,12 @@ class Engine:
         self.relocating.rechecks.begin_rounds()
         self.watch.begin()
 
+    async def retire(self) -> None:
+        """Begin nothing new: another engine is in force, and this one only ends what is under way."""
+        self.records.end_waits()
+        await self.watch.close()
+        await self.relocating.rechecks.end_rounds()
+
     async def close(self) -> None:
         """Stop what it does behind the scenes."""
         await self.watch.close()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from proxy.relocation.codec import FORMAT, MOST_OCTETS, MalformedRecord, parse_record, to_record
 from proxy.relocation.confirmation import confirm
-from proxy.relocation.records import LONGEST_URL, MOST_OBSERVATIONS, Observation, Record
+from proxy.relocation.records import LONGEST_URL, MOST_OBSERVATIONS, Observation, Proof, Record
 from tests.relocation.origin import NEW, NOW, OTHER, URL, gone, missing, moved, recorded, seen
 
 LONG = f"{URL}?{'a' * (LONGEST_URL - len(URL) - 1)}"
@@ -21,7 +21,7 @@ LONG = f"{URL}?{'a' * (LONGEST_URL - len(URL) - 1)}"
 RECORDS: dict[str, Record | None] = {
     "pending": recorded(seen(301, OTHER)),
     "moved": moved(),
-    "moved, by an operator": confirm(recorded(seen(308, OTHER)), NOW).record,
+    "moved, by an operator": confirm(replace(recorded(seen(308, OTHER)), proof=Proof.NONE), NOW).record,
     "moved, failing": replace(moved(), failures=7, misses=2, missing_since=NOW - 0.125),
     "gone": gone(successor="/next", url=f"{URL}?a=%7e"),
     "missing": missing(),

@@ -18,6 +18,8 @@ from tests.relocation.origin import DAY, NEW, NOW, OTHER, URL, follow, gone, mis
 
 pending = recorded(seen(308, NEW))
 abroad = recorded(seen(308, OTHER))
+# Somebody has been where it leads to.
+unproven = replace(abroad, proof=Proof.NONE)
 A, B, C = (f"https://example.com/{name}" for name in "abc")
 to_a = recorded(seen(308, A))
 
@@ -201,14 +203,14 @@ def test_an_operator_confirms_what_is_pending() -> None:
 
 @pytest.mark.parametrize("cross_domain", CrossDomain, ids=str)
 def test_ov_1_what_an_operator_confirmed_needs_no_proof(cross_domain: CrossDomain) -> None:
-    record = settled(confirm(abroad, NOW))
+    record = settled(confirm(unproven, NOW))
     rules = RelocationRules(cross_domain=cross_domain)
     change = follow(record, (308, OTHER), proof=Proof.NONE, rules=rules)
     assert (change.event, settled(change).proof) == (Event.CONFIRMED, Proof.OPERATOR)
 
 
 def test_an_operator_confirmed_one_target_and_no_other() -> None:
-    record = settled(confirm(abroad, NOW))
+    record = settled(confirm(unproven, NOW))
     assert settled(follow(record, (308, OTHER), (308, f"{OTHER}2"), proof=Proof.NONE)).state is State.PENDING
 
 

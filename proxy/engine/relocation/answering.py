@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
 from proxy.caching.directives import parse_request_directives
 from proxy.caching.serving import CacheStatus
+from proxy.caching.vouching import unsigned
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.answers import forwarded
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.engine.relocation.rechecks import Rechecks
@@ -15,7 +18,8 @@ from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.problems import Problem, Slug
-from proxy.http.targets import parse_target
+from proxy.http.secrets import masked
+from proxy.http.targets import Target, parse_target
 from proxy.http.timestamps import timestamp
 from proxy.ledgers import Ledger, LedgerUnavailable
 from proxy.relocation.lookup import Gone, Relocated, answer_of, is_due
@@ -25,7 +29,14 @@ _GONE: Final = (
     "The origin says that this is gone for good. Nothing else may stand in for it, a mirror or catalog least."
 )
 _MOST_MOVES: Final = 5
+_MOST_PARSED: Final = 4_096
 _PERMANENT: Final = HTTPStatus.PERMANENT_REDIRECT
+
+
+@lru_cache(_MOST_PARSED)
+def _parsed(location: str) -> Target:
+    """The target of a recorded URL; the same ones are answered again and again."""
+    return parse_target(location)
 
 
 class Answering:
@@ -70,7 +81,7 @@ class Answering:
         """Where the moves lead that are recorded one after another, and how long all of them hold."""
         seen = {location}
         for _ in range(_MOST_MOVES):
-            record = self._readable(record_url(parse_target(location)))
+            record = self._readable(record_url(_parsed(location)))
             onwards = answer_of(record, now)
             if not isinstance(onwards, Relocated) or onwards.target in seen:
                 break
@@ -79,7 +90,7 @@ class Answering:
         return location, ttl
 
     def _moved(self, request: Request, location: str, ttl: float, now: float) -> Complete:
-        target = parse_target(location)
+        target = _parsed(location)
         # Within its origin the reference fits whatever name the client has for that.
         reference = target.request_target if target.origin == request.target.origin else location
         lines = (
@@ -93,7 +104,12 @@ class Answering:
         return Complete(marked, b"", outcome)
 
     def _gone(self, request: Request, record: Record, gone: Gone) -> Refusal:
-        members: dict[str, object] = {"since": timestamp(gone.since), "checked": timestamp(gone.checked)}
+        rules, now = self._rules.of(request), self._clock()
+        members: dict[str, object] = {
+            "url": masked(record.url),
+            "since": timestamp(gone.since),
+            "checked": timestamp(gone.checked),
+        }
         if record.successor is not None:
             members["successor"] = record.successor
         status = CacheStatus(hit=True, ttl=int(gone.ttl), detail=Slug.GONE)
@@ -101,9 +117,10 @@ class Answering:
             Served.FRESH,
             HTTPStatus.GONE,
             target=request.target,
-            document_class=self._rules.of(request).document_class,
+            document_class=rules.document_class,
             cache_status=status.serialise(),
             ttl=int(gone.ttl),
+            vouching=unsigned("https", now) if rules.document_class is not DocumentClass.OTHER else None,
             detail=Slug.GONE,
         )
         return Refusal(Problem(Slug.GONE, _GONE, members), outcome)

@@ -14,6 +14,7 @@ from typing import Final
 
 from proxy.caching.directives import parse_response_directives
 from proxy.caching.freshness import Exchange, corrected_initial_age, freshness_lifetime
+from proxy.caching.vary import parse_vary
 from proxy.catalogs.verdicts import Sighting
 from proxy.discovery.gate import Document, gate
 from proxy.discovery.pages.alternatives import successor_of
@@ -29,7 +30,7 @@ from proxy.http.targets import Target
 from proxy.ports import Origin, OriginFault, OriginResponse, OriginUnavailable, Overflow
 from proxy.relocation.changes import Change
 from proxy.relocation.records import record_url
-from proxy.relocation.rules import NO_ANSWER, RelocationRules, Seen, observe
+from proxy.relocation.rules import LASTING, NO_ANSWER, RelocationRules, Seen, observe
 from proxy.single import SingleCalls
 
 # At one origin, and how long the next one waits; clients wait for what their own requests have brought about.
@@ -42,6 +43,7 @@ _UNASKED: Final = frozenset({OriginFault.DENIED, OriginFault.OVERLOADED})
 _SOURCE: Final = "probe"
 # What was said so lately is not asked for again.
 _HOLDS: Final = 60.0
+_HOLDS_NOTHING: Final = 3600.0
 _MOST_HEARD: Final = 10_000
 _OF_DOCUMENTS: Final = frozenset({200, 203})
 # What a refusal says of a successor is short.
@@ -52,6 +54,10 @@ PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
 
 Said = tuple[int, tuple[str, ...]]
 """A status, and the Location lines that came with it."""
+
+
+# An answer that is selected by any of these is not the same for everybody, and so is nobody's last word.
+_OF_CLIENTS: Final = frozenset({"accept", "accept-language", "authorization", "cookie", "user-agent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,12 @@ class Asking:
         heard = self._heard.get(url)
         return heard is not None and self._clock() < heard.until
 
+    def hold(self, url: str) -> None:
+        """What the origin says of this has come to nothing: for long it is not asked again because of that."""
+        heard = self._heard.get(url)
+        if heard is not None:
+            self._heard[url] = _Heard(heard.said, self._clock() + _HOLDS_NOTHING)
+
     def forget(self, url: str) -> None:
         """What was said before is no reason not to ask again."""
         self._heard.pop(url, None)
@@ -148,9 +160,11 @@ class Asking:
     def _seen(
         self, target: Target, head: ResponseHead, exchange: Exchange, body: bytes, *, is_document: bool
     ) -> Seen:
+        # What depends on who asks is an answer, and none for everybody.
+        status = NO_ANSWER if head.status in LASTING and varies(head) else head.status
         return Seen(
             target,
-            head.status,
+            status,
             exchange.response_time,
             is_origin=target.scheme == "https",
             locations=tuple(head.fields.get_all("location")),
@@ -167,6 +181,12 @@ class Asking:
         if len(self._heard) > _MOST_HEARD:
             self._heard.popitem(last=False)
         return change
+
+
+def varies(head: ResponseHead) -> bool:
+    """Whether an answer depends on what clients say of themselves."""
+    names = parse_vary(head.fields)
+    return names is None or not _OF_CLIENTS.isdisjoint(names)
 
 
 def _is_document(rules: ClassRules, head: ResponseHead, body: bytes | Overflow) -> bool:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Final
 
 from proxy.caching.generations import uri_scope
+from proxy.caching.stored import StoredResponse
 from proxy.discovery.classes import WELL_KNOWN_PATHS
 from proxy.engine.state import EngineState
+from proxy.http.codings import CodingFault, decode_body
 from proxy.http.targets import parse_target
 from proxy.ports import StoreUnavailable
 from proxy.relocation.changes import Change
 from proxy.relocation.records import State
+
+# More than any class of these lets pass.
+_MOST_DECODED: Final = 8 * 2**20
 
 
 class Dependents:
@@ -36,5 +42,13 @@ class Dependents:
     def _naming(self, url: str) -> list[str]:
         """The documents of the same origin, in memory, that name `url`."""
         origin, octets = parse_target(url).origin, url.encode()
+        spellings = octets, octets.replace(b"/", rb"\/")
         uris = (f"{origin}{path}" for path in WELL_KNOWN_PATHS)
-        return [uri for uri in uris if uri != url and any(octets in held.body for held in self._store.peek(uri))]
+        return [
+            uri for uri in uris if uri != url and any(_names(held, spellings) for held in self._store.peek(uri))
+        ]
+
+
+def _names(held: StoredResponse, spellings: tuple[bytes, bytes]) -> bool:
+    body = decode_body(held.fields.get("content-encoding"), held.body, _MOST_DECODED)
+    return not isinstance(body, CodingFault) and any(spelling in body for spelling in spellings)

@@ -14,7 +14,7 @@ from proxy.discovery.classes import POLICIES as FORMATS
 from proxy.discovery.classes import DocumentClass, DocumentFormat, classify
 from proxy.discovery.gate import GateReason, NotADocument
 from proxy.discovery.names import same_site
-from proxy.discovery.redirects import POLICIES, NotFollowed, next_hop
+from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.engine.discovery.provenance import vouches
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import (
@@ -30,7 +30,7 @@ from proxy.engine.relocation.asking import PAGES
 from proxy.engine.relocation.rechecks import Followed
 from proxy.engine.vouching import DomainTrust
 from proxy.http.fields import essence
-from proxy.http.messages import ResponseHead
+from proxy.http.messages import Realm, ResponseHead
 from proxy.http.targets import MalformedTarget, Target, parse_target
 from proxy.ledgers import Ledger, LedgerUnavailable
 from proxy.ports import Clock
@@ -54,10 +54,10 @@ class Following:
         self._ledger = ledger
         self._clock = clock
 
-    async def follow(self, record: Record) -> Followed:
+    async def follow(self, record: Record, realm: Realm) -> Followed:
         """What there is where `record`, of a move, says. Never raises.
 
-        Where a publisher sends everybody is asked for as public, wherever he may go who asked for the URL.
+        Where a publisher sends to another host is asked for as public, wherever he may go who asked for the URL.
         """
         assert record.location is not None
         asked, location = parse_target(record.url), parse_target(record.location)
@@ -65,13 +65,14 @@ class Following:
         if not _may_follow(asked, record, document_class):
             return Followed((Hop(record.status, location),), Ending.NO_DOCUMENT, Proof.NONE)
         judge = _no_page if document_class is DocumentClass.OTHER else None
-        reading = await self._reader.read(
-            location, document_class, Manner(judge=judge, admit=partial(_admitted, asked))
-        )
+        realm = realm if location.host == asked.host else Realm.PUBLIC
+        manner = Manner(realm=realm, judge=judge, admit=partial(_admitted, asked))
+        reading = await self._reader.read(location, document_class, manner)
         onwards = (Hop(hop.status, hop.target, self._lifetime(hop.source)) for hop in reading.hops)
         hops = (Hop(record.status, location), *onwards)
         proof = await self._proof(asked, permanent_run(hops)[-1].target, reading)
-        return Followed(hops, _ending(reading), proof)
+        is_stopped = reading.status in REDIRECTS and not reading.is_found
+        return Followed(hops, _ending(reading), proof, record_url(reading.target) if is_stopped else None)
 
     def _lifetime(self, source: Target) -> float | None:
         """How long a hop still holds, by its own record."""
@@ -91,9 +92,9 @@ class Following:
 
     async def _is_signed(self, asked: Target, reading: Reading) -> bool:
         """Whether a key of the old domain's DID signed what is at the new place."""
-        if self._trust is None or reading.document_class is not DocumentClass.MANIFEST:
+        if self._trust is None:
             return False
-        vouching = await self._trust.vouch_for(asked.host, reading.target, reading.body)
+        vouching = await self._trust.vouch_for(asked.host, reading.target, reading.body, reading.document_class)
         return vouching is not None and vouching.state in _VERIFIED
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from proxy.caching.freshness import Exchange
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.acceptance import Refused
-from proxy.engine.relocation.asking import Asking, Said
+from proxy.engine.relocation.asking import Asking, Said, varies
 from proxy.engine.relocation.rechecks import Rechecks
 from proxy.engine.state import EngineState
 from proxy.http.messages import Realm, Request, ResponseHead
@@ -16,7 +18,7 @@ from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable
 from proxy.relocation.locations import recordable_location, url_fault
 from proxy.relocation.lookup import is_fresh
 from proxy.relocation.records import Record, record_url
-from proxy.relocation.rules import NO_ANSWER
+from proxy.relocation.rules import LASTING, NO_ANSWER
 
 _UNRECORDED: Final = Problem(
     Slug.INTERNAL,
@@ -25,11 +27,8 @@ _UNRECORDED: Final = Problem(
     at_status=503,
 )
 
-_LASTING: Final = frozenset({301, 308, 410})
 _GONE: Final = 410
 _READING: Final = frozenset({"GET", "HEAD"})
-# What nearly every client sends. An origin that falls silent when it is asked again is believed on these.
-_PLAIN: Final = frozenset({"accept", "accept-encoding", "user-agent", "if-none-match", "if-modified-since"})
 
 
 class Hearing:
@@ -39,6 +38,7 @@ class Hearing:
         self._ledger = ledger
         self._asking = asking
         self._rechecks = rechecks
+        self._rules = state.rules
         self._clock = state.clock
 
     async def hear(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
@@ -46,14 +46,34 @@ class Hearing:
         was not to be found out. Raises Refused where that cannot be recorded.
         """
         target = request.target
-        if head.status not in _LASTING or request.method not in _READING:
+        if target.scheme != "https" or request.realm is Realm.LOCAL:
             return None
-        if target.scheme != "https" or request.realm is Realm.LOCAL or not _is_recordable(target, head):
+        if head.status not in LASTING:
+            self._may_contradict(request)
+            return None
+        if not _is_recordable(target, head) or self._may_do_something(request):
+            return None
+        if request.method not in _READING:
+            # What it is for reading is asked behind the answer, which is for this method alone.
+            self._rechecks.soon(target, request.realm, is_wanted=not self._asking.has_asked(record_url(target)))
             return None
         try:
             return await self._recorded(request, head, exchange)
         except LedgerUnavailable:
             raise Refused(_UNRECORDED) from None
+
+    def _may_contradict(self, request: Request) -> None:
+        """An origin that answers otherwise than is recorded is asked what it says to anybody."""
+        url = record_url(request.target)
+        with suppress(LedgerUnavailable):
+            record = self._ledger.get(url)
+            if record is not None and record.is_listed and not self._asking.has_asked(url):
+                self._rechecks.soon(request.target, request.realm, is_wanted=True)
+
+    def _may_do_something(self, request: Request) -> bool:
+        """Whether asking once more could do once more what no document does: end a subscription, say."""
+        is_other = self._rules.of(request).document_class is DocumentClass.OTHER
+        return is_other and request.target.query is not None and not request.is_ours
 
     async def _recorded(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
         target = request.target
@@ -66,13 +86,15 @@ class Hearing:
 
     async def _said_to_anybody(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
         # That something is gone is asked twice: it ends what others have, and only the body tells of a successor.
-        if not request.is_ours or head.status == _GONE:
-            sighting = await self._asking.ask_for_client(request.target, request.realm)
-            names = {name.lower() for name, _ in request.fields}
-            if sighting.status != NO_ANSWER or not names <= _PLAIN:
-                return sighting.status or None
-        await self._asking.take(request, head, exchange)
-        return head.status
+        if request.is_ours and head.status != _GONE:
+            await self._asking.take(request, head, exchange)
+            return head.status
+        sighting = await self._asking.ask_for_client(request.target, request.realm)
+        if sighting.status != NO_ANSWER:
+            return sighting.status
+        # Said to one client, and to nobody else yet.
+        self._rechecks.soon(request.target, request.realm, is_wanted=True)
+        return None
 
     def _is_recorded(self, url: str, request: Request, said: Said) -> bool:
         """Whether just that is recorded, and holds. Raises LedgerUnavailable."""
@@ -85,7 +107,7 @@ class Hearing:
 
 def _is_recordable(target: Target, head: ResponseHead) -> bool:
     """Whether a record can say it at all; a URL with a secret is above all not asked for once more."""
-    if url_fault(target) is not None:
+    if url_fault(target) is not None or varies(head):
         return False
     return head.status == _GONE or isinstance(recordable_location(target, head.fields.get_all("location")), Target)
 

@@ -21,8 +21,8 @@ from proxy.http.messages import Realm
 from proxy.http.targets import Target, parse_target
 from proxy.ledgers import Ledger, LedgerUnavailable
 from proxy.ports import Clock
-from proxy.relocation.changes import Change, Reason, ignored
-from proxy.relocation.confirmation import PERMANENT, Ending, Hop, confirmed, permanent_run
+from proxy.relocation.changes import Change, Event, Reason, ignored
+from proxy.relocation.confirmation import PERMANENT, Ending, Hop, confirmed, permanent_run, unfollowed
 from proxy.relocation.lookup import is_due
 from proxy.relocation.records import Proof, Record, State, record_id, record_url
 from proxy.relocation.rules import RelocationRules
@@ -44,6 +44,8 @@ class Followed:
     hops: tuple[Hop, ...]
     ending: Ending
     proof: Proof
+    stopped_at: str | None = None
+    """The URL, in normal form, whose own redirect was followed no further."""
 
     def after(self, passed: int) -> Followed:
         """The same way from its hop number `passed` on: who sends within his own domain needs no proof."""
@@ -52,7 +54,7 @@ class Followed:
         return Followed(self.hops[passed:], self.ending, proof)
 
 
-Follow = Callable[[Record], Awaitable[Followed]]
+Follow = Callable[[Record, Realm], Awaitable[Followed]]
 """What there is where the record of a move says. Never raises."""
 
 
@@ -80,9 +82,16 @@ class Rechecks:
         """From now on every record has its turn, whether anybody asks for its URL or not."""
         self._rounds = asyncio.get_running_loop().create_task(self._go_round())
 
+    async def end_rounds(self) -> None:
+        """From now on only what somebody asks for is looked into."""
+        if self._rounds is not None:
+            self._rounds.cancel()
+            await asyncio.gather(self._rounds, return_exceptions=True)
+
     async def close(self) -> None:
         """Stop asking."""
-        tasks = [*self._under_way.values(), *filter(None, [self._rounds])]
+        await self.end_rounds()
+        tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -141,25 +150,28 @@ class Rechecks:
 
     async def _look_into(self, target: Target, url: str, realm: Realm, *, is_wanted: bool) -> None:
         record, now = self._ledger.get(url), self._clock()
-        if record is None or not (is_wanted or is_due(record, now)):
+        if not is_wanted and (record is None or not is_due(record, now)):
             return
-        if is_wanted or not (_is_to_follow(record, now) or self._asking.has_asked(url)):
+        if record is None or is_wanted or not (_is_to_follow(record, now) or self._asking.has_asked(url)):
             sighting = await self._asking.ask(target, realm)
             if sighting.status not in PERMANENT:
                 return
             record = self._ledger.get(url)
         if record is not None and record.location is not None:
-            await self._follow(record)
+            await self._follow(record, realm)
 
-    async def _follow(self, record: Record) -> None:
+    async def _follow(self, record: Record, realm: Realm) -> None:
         if self._follow_on is None:
             return
         _is_following.set(True)
-        followed = await self._follow_on(record)
+        followed = await self._follow_on(record, realm)
         await self._settle(record.url, followed)
         for passed in range(1, len(permanent_run(followed.hops))):
             url = record_url(followed.hops[passed - 1].target)
             await self._settle(url, followed.after(passed))
+        if followed.stopped_at is not None:
+            await self._writer.change(followed.stopped_at, lambda current: unfollowed(current, self._clock()))
+            self._asking.forget(followed.stopped_at)
 
     async def _settle(self, url: str, followed: Followed) -> None:
         def settled(current: Record | None) -> Change:
@@ -167,22 +179,21 @@ class Rechecks:
                 return ignored(None, Reason.NOTHING_PENDING)
             return confirmed(current, followed.hops, followed.ending, followed.proof, self._clock(), self._rules)
 
-        await self._writer.change(url, settled)
+        change = await self._writer.change(url, settled)
+        if change.event is Event.DROPPED:
+            self._asking.hold(url)
 
     async def _go_round(self) -> None:
-        """The first time also to what was being followed when the process before this one ended."""
         loop = asyncio.get_running_loop()
-        is_first = True
         while True:
             after: str | None = ""
             while after is not None:
                 began = loop.time()
-                after = await self._page(after, is_first=is_first)
+                after = await self._page(after)
                 await asyncio.sleep((loop.time() - began) * _SHARE)
-            is_first = False
             await asyncio.sleep(_BETWEEN_ROUNDS)
 
-    async def _page(self, after: str, *, is_first: bool) -> str | None:
+    async def _page(self, after: str) -> str | None:
         """Look into what is due of one page of records; where the next one begins."""
         try:
             records = await self._ledger.of_host(None, None, after or None, _PAGE)
@@ -190,7 +201,7 @@ class Rechecks:
             return None
         now = self._clock()
         for record in records:
-            if is_due(record, now) and (is_first or not _is_to_follow(record, now)):
+            if is_due(record, now):
                 self.soon(parse_target(record.url))
         return record_id(records[-1].url) if len(records) == _PAGE else None
 

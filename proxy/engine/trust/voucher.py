@@ -112,12 +112,14 @@ class SignatureVoucher:
         _log.warning("nothing is known of a domain", extra={"host": authority, "reason": str(error)})
         return self._of_tls(reason_of(error), "unverifiable")
 
-    async def vouch_for(self, domain: str, target: Target, body: bytes) -> Vouching | None:
-        """What a signature of `domain` makes of a manifest that lies elsewhere, None where there is none."""
-        if is_local(domain) or not default_did(domain):
+    async def vouch_for(
+        self, domain: str, target: Target, body: bytes, document_class: DocumentClass = DocumentClass.MANIFEST
+    ) -> Vouching | None:
+        """What a signature of `domain` makes of a document that lies elsewhere, None where there is none."""
+        if is_local(domain) or not default_did(domain) or document_class not in _SIGNATURES:
             return None
         try:
-            return await self._judged(domain, DocumentClass.MANIFEST, target.uri, body, Keeping.NOT_FOR_OTHERS)
+            return await self._judged(domain, document_class, target.uri, body, Keeping.NOT_FOR_OTHERS)
         except TrustRecordsUnavailable as error:
             return self._unknown(domain, error)
 
