@@ -31,7 +31,8 @@ function toBase58 (octets) {
   let number = BigInt(`0x${octets.toString('hex')}`)
   let text = ''
   for (; number; number /= 58n) text = ALPHABET[number % 58n] + text
-  return text
+  const zeros = octets.findIndex(octet => octet !== 0)
+  return ALPHABET[0].repeat(zeros < 0 ? octets.length : zeros) + text
 }
 
 const json = path => JSON.parse(readFileSync(path, 'utf8'))
