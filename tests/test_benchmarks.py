@@ -17,6 +17,7 @@ ROWS = {
     "growth": [1, 1, 1],
     "trust": [8, 5, 3, 7, 2, 3],
     "outage": [12, 7, 12, 7],
+    "relocation": [7, 7, 4, 4, 1, 3, 3],
 }
 MIRRORED = "mirrors, no stale copy"
 
@@ -70,6 +71,6 @@ def test_an_unknown_name_is_told() -> None:
     process = ran("speed")
     assert process.returncode == 2
     assert (
-        "no benchmark is called speed; there are discovery, growth, herd, outage, policy, stale, trust"
+        "no benchmark is called speed; there are discovery, growth, herd, outage, policy, relocation, stale, trust"
         in process.stderr
     )

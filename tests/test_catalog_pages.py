@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 import jsonschema
 import pytest
 
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.outcome import Complete, Refusal, Served
 from proxy.http.fields import Fields
 from proxy.http.problems import Problem, Slug
@@ -21,7 +23,7 @@ from proxy.server.catalogpages import CATALOGS, MERGE, CatalogPages
 from proxy.server.own import Asked
 from proxy.server.schema import openapi
 from tests.engine.catalogs.scene import CATALOG, REGISTRY, TYPE, Scene, catalog, entry, gone, moved, pending
-from tests.simulators.registry import Registry, name_of, url_of
+from tests.simulators.registry import PATH, Registry, name_of, url_of
 
 A, B, C, D = (f"https://{host}.example.com/card.json" for host in "abcd")
 NEW = "https://new.example.com/card.json"
@@ -209,6 +211,7 @@ class TestHow:
         fields = answer.head.fields
         assert (fields.get("cache-control"), fields.get("content-location")) == ("no-cache", None)
         assert fields.get("access-control-allow-origin") == "*" and fields.get("via")
+        assert "Discovery-Overrides" in (fields.get("access-control-expose-headers") or "")
         assert "fwd=uri-miss" in (fields.get("cache-status") or "") and answer.outcome.served is Served.MISS
         again = await p.get()
         assert "hit" in (again.head.fields.get("cache-status") or "") and again.outcome.served is Served.FRESH
@@ -296,9 +299,9 @@ class TestRefused:
         p.scene.publish(THREE)
         p.scene.records.fail(damaged=damaged)
         problem = await p.problem(CATALOGS, f"url={ENCODED}{more}")
-        assert (problem.slug, problem.status) == (Slug.OVERLOADED, 503)
+        assert (problem.slug, problem.status) == (Slug.INTERNAL, 503)
         problem = await p.problem(MERGE, f"url={ENCODED}&url={quote(CATALOG + '?2', safe='')}")
-        assert problem.status in (503, 404)
+        assert (problem.slug, problem.status) == (Slug.INTERNAL, 503)
 
     async def test_too_many_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(catalogpages, "_MOST_UNDER_WAY", 2)
@@ -313,6 +316,120 @@ class TestRefused:
         p.scene.sim.origin.release()
         assert [answer.head.status for answer in await asyncio.gather(*tasks)] == [200, 200]
         assert (await p.get()).head.status == 200
+
+    async def test_too_many_at_one_host(self) -> None:
+        p = Pages()
+        for number in range(6):
+            p.scene.publish(THREE, f"{CATALOG}?{number}")
+        p.scene.publish(THREE, OTHER)
+        p.scene.sim.origin.hang("/catalog.json?0")
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(p.get(f"{CATALOG}?0")) for _ in range(4)]
+        await p.scene.sim.origin.arrived(1)
+        for path, query in (
+            (CATALOGS, f"url={quote(f'{CATALOG}?1', safe='')}"),
+            (MERGE, urlencode([("url", OTHER), ("url", f"{CATALOG}?1")])),
+        ):
+            problem = await p.problem(path, query)
+            assert (problem.slug, problem.status) == (Slug.OVERLOADED, 503)
+        assert (await p.get(OTHER)).head.status == 200, "others have nothing to do with it"
+        p.scene.sim.origin.unhang("/catalog.json?0")
+        await asyncio.gather(*tasks)
+        told = await p.merge(*(f"{CATALOG}?{number}" for number in range(6)))
+        assert len(told["catalogs"]) == 6, "whoever merges catalogs of one host waits for it once"
+
+    async def test_who_gives_up_leaves_room(self) -> None:
+        p = Pages()
+        p.scene.publish(THREE)
+        p.scene.sim.origin.hold()
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(p.get()) for _ in range(4)]
+        await p.scene.sim.origin.arrived(1)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        p.scene.sim.origin.release()
+        assert (await p.get()).head.status == 200
+
+
+class TestInTime:
+    """Reading and judging end together, whatever origins do."""
+
+    @pytest.fixture(autouse=True)
+    def soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(catalogpages, "_SECONDS", 0.3)
+        monkeypatch.setattr(catalogpages, "_FOR_ASKING", 0.15)
+
+    async def test_pages_without_end(self) -> None:
+        p, slow = Pages(), f"{PATH}?limit=100&cursor=from%3A200"
+        p.scene.publish_registry(Registry(1000))
+        p.scene.sim.origin.hang(slow)
+        began = asyncio.get_running_loop().time()
+        told = await p.report(REGISTRY)
+        assert asyncio.get_running_loop().time() - began < 2
+        assert len(told["entries"]) == 200 and told["note"].startswith("The time is over: page 3")
+
+    @pytest.mark.parametrize("more", ["", "&report=1", "&probe=1"])
+    async def test_one_that_does_not_come(self, more: str) -> None:
+        p = Pages()
+        p.scene.publish(THREE)
+        p.scene.sim.origin.hang("/catalog.json")
+        problem = await p.problem(CATALOGS, f"url={ENCODED}{more}")
+        assert (problem.slug, problem.status) == (Slug.ORIGIN_TIMEOUT, 504)
+
+    async def test_what_is_left_is_for_asking(self) -> None:
+        p = Pages()
+        p.scene.publish_registry(Registry(1000))
+        p.scene.sim.origin.hang(f"{PATH}?limit=100&cursor=from%3A100")
+        p.scene.origins.serves(*map(url_of, range(100)))
+        told = await p.report(REGISTRY, "&probe=1")
+        assert {one["verdict"] for one in told["entries"]} == {"confirmed"}
+
+    async def test_origins_that_do_not_answer(self) -> None:
+        p = Pages()
+        p.scene.publish(THREE)
+        p.scene.origins.hanging = {f"{host}.example.com" for host in "abc"}
+        began = asyncio.get_running_loop().time()
+        told = await p.report(more="&probe=1")
+        assert asyncio.get_running_loop().time() - began < 2
+        assert {one["evidence"]["reason"] for one in told["entries"]} == {"not-probed"}
+
+    async def test_merging_with_one_that_does_not_come(self) -> None:
+        p = Pages()
+        p.scene.publish(catalog(entry("a", A)))
+        p.scene.publish(catalog(entry("a", B)), f"{CATALOG}?2")
+        p.scene.publish(THREE, OTHER)
+        p.scene.sim.origin.hang("/catalog.json?2")
+        p.scene.publish(catalog(entry("a", B)), "https://third.example.net/c.json")
+        p.scene.origins.serves(B)
+        told = await p.merge(CATALOG, f"{CATALOG}?2", "https://third.example.net/c.json")
+        assert [one["reason"] for one in told["unread"]] == ["origin-timeout"]
+        assert [(one["url"], one["verdict"]) for one in told["entries"]] == [(B, "confirmed"), (A, "unconfirmed")]
+
+
+async def test_long_ones_let_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set[int]()
+    for name in ("applied", "report", "merged"):
+        done = getattr(catalogpages, name)
+
+        def watched(*given: Any, done: Any = done) -> Any:
+            threads.add(threading.get_ident())
+            return done(*given)
+
+        monkeypatch.setattr(catalogpages, name, watched)
+    p = Pages()
+    p.scene.publish(THREE)
+    p.scene.publish(catalog(*(entry(str(n), f"https://a.example.com/{n}") for n in range(1000))), OTHER)
+    p.scene.publish_registry(Registry(1000))
+    await p.get()
+    await p.report()
+    assert threads == {threading.get_ident()}
+    threads.clear()
+    await p.get(OTHER)
+    await p.report(OTHER)
+    await p.report(REGISTRY)
+    await p.merge(CATALOG, OTHER)
+    assert threads and threading.get_ident() not in threads
 
 
 class TestMerged:
@@ -336,8 +453,29 @@ class TestMerged:
         p.scene.origins.serves(NEW)
         told = await p.merge(CATALOG, OTHER)
         assert sorted(p.scene.origins.asked) == sorted([A, NEW])
-        (winner,) = [one for one in told["entries"] if one["url"] in (A, NEW)]
-        assert (winner["url"], winner["verdict"]) == (NEW, "confirmed")
+        claims = [one for one in told["entries"] if one["url"] in (A, NEW)]
+        assert [(one["url"], one["verdict"], one["conflict"]) for one in claims] == [
+            (NEW, "confirmed", True),
+            (A, "unconfirmed", True),
+        ]
+        assert told["overruled"] == []
+
+    async def test_what_an_origin_has_withdrawn_is_overruled(self) -> None:
+        """OV-8"""
+        p = Pages()
+        p.scene.publish(catalog(entry("a", A)))
+        p.scene.publish(catalog(entry("a", NEW)), OTHER)
+        p.scene.origins.says(gone(A))
+        told = await p.merge(CATALOG, OTHER)
+        assert [(one["url"], one.get("conflict")) for one in told["entries"]] == [(NEW, None)]
+        assert [(one["url"], one["verdict"]) for one in told["overruled"]] == [(A, "removed")]
+
+    async def test_for_what_is_listed(self) -> None:
+        p = Pages()
+        p.scene.publish(catalog(entry("a", A)))
+        p.scene.publish(catalog(entry("a", NEW, type="application/json")), OTHER)
+        await p.merge(CATALOG, OTHER)
+        assert p.scene.origins.claims == {A: DocumentClass.AGENT_CARD, NEW: None}
 
     async def test_where_no_origin_answers_both_stay(self) -> None:
         """OV-8"""
@@ -382,5 +520,8 @@ class TestMerged:
 
 
 def test_described() -> None:
-    paths = openapi()["paths"]
-    assert isinstance(paths, dict) and {CATALOGS, MERGE} <= set(paths)
+    paths = cast(dict[str, Any], openapi()["paths"])
+    for path in (CATALOGS, MERGE):
+        responses = paths[path]["get"]["responses"]
+        for status in ("200", "304"):
+            assert {"Discovery-Overrides", "ETag"} <= set(responses[status]["headers"])

@@ -28,7 +28,7 @@ from proxy.http.problems import Problem
 from proxy.http.targets import parse_target
 from proxy.ledgers import LedgerChange, LedgerDamaged, LedgerUnavailable
 from proxy.relocation.confirmation import confirm, withdraw
-from proxy.relocation.records import Observation, Record, State, record_id, told_with_history
+from proxy.relocation.records import Observation, Proof, Record, State, record_id, told_with_history
 from proxy.relocation.rules import Seen, observe
 from proxy.server import recordfeed
 from proxy.server.own import Asked
@@ -69,7 +69,8 @@ def answered(url: str, status: int, at: float = NOW) -> Record:
 
 
 def pending(url: str = URL) -> Record:
-    return answered(url, 308)
+    """Somebody has been where it moved to, which proves nothing."""
+    return replace(answered(url, 308), proof=Proof.NONE)
 
 
 def moved(url: str = URL) -> Record:
@@ -122,6 +123,7 @@ async def ask(pages: RecordPages, request_target: str) -> Complete | Problem:
         assert answer.head.status == 200 and answer.outcome.served is Served.LOCAL
         assert answer.head.fields.get("cache-control") == "no-store"
         assert answer.head.fields.get("access-control-allow-origin") == "*"
+        assert "Link" in (answer.head.fields.get("access-control-expose-headers") or "")
         assert answer.body.isascii()
     return answer
 
@@ -321,7 +323,7 @@ def test_any_query(below: str, query: str) -> None:
 async def test_a_ledger_that_cannot_be_read(rest: str) -> None:
     answer = await ask(RecordPages(Faulty(), FakeClock(NOW)), RECORDS + rest)
     assert isinstance(answer, Problem)
-    assert (answer.status, answer.slug.value) == (503, "overloaded")
+    assert (answer.status, answer.slug.value) == (503, "internal")
     assert "Ask again in a few seconds" in answer.detail and "/var" not in answer.detail
 
 
@@ -501,6 +503,76 @@ async def test_a_ledger_that_fails_while_somebody_waits(monkeypatch: pytest.Monk
     assert isinstance(answer, Problem) and answer.status == 503
 
 
+class Slow(Watched):
+    """Reads lists when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_read = asyncio.Event()
+        self.reading = 0
+        self.most_reading = 0
+
+    async def of_host(
+        self, host: str | None, state: State | None, after: str | None, limit: int
+    ) -> tuple[Record, ...]:
+        await self._read()
+        return await super().of_host(host, state, after, limit)
+
+    async def changes(self, after: int, limit: int) -> tuple[LedgerChange, ...]:
+        await self._read()
+        return await super().changes(after, limit)
+
+    async def _read(self) -> None:
+        self.reading += 1
+        self.most_reading = max(self.most_reading, self.reading)
+        try:
+            await self.may_read.wait()
+            await asyncio.sleep(0)
+        finally:
+            self.reading -= 1
+
+
+async def test_the_ledger_is_read_by_few_at_a_time() -> None:
+    """What has to be written before it is answered waits behind two of them and no more."""
+    ledger = Slow()
+    await ledger.put(gone(URL))
+    pages = RecordPages(ledger, FakeClock(NOW))
+    loop = asyncio.get_running_loop()
+    tasks = [loop.create_task(ask(pages, target)) for target in [RECORDS, FEED] * 33]
+    await until(lambda: ledger.reading == 2)
+    await asyncio.sleep(0.01)
+    for target in (RECORDS, FEED, f"{FEED}?wait=1"):
+        answer = await ask(pages, target)
+        assert isinstance(answer, Problem) and (answer.status, answer.slug.value) == (503, "overloaded")
+    answer = await ask(pages, f"{RECORDS}/{record_id(URL)}")
+    assert isinstance(answer, Complete), "one record is in memory"
+    tasks[5].cancel()
+    await asyncio.gather(tasks[5], return_exceptions=True)
+    tasks[5] = loop.create_task(ask(pages, RECORDS))
+    ledger.may_read.set()
+    assert all(isinstance(answer, Complete) for answer in await asyncio.gather(*tasks))
+    assert ledger.most_reading == 2 and ledger.reading == 0
+    assert len((await read(pages, RECORDS))["records"]) == 1
+
+
+@pytest.mark.usefixtures("quick")
+async def test_who_waits_and_gets_no_turn_waits_on() -> None:
+    ledger = Slow()
+    ledger.may_read.set()
+    pages = RecordPages(ledger, FakeClock(NOW))
+    waiting = [asyncio.get_running_loop().create_task(feed(pages, f"{FEED}?wait=30")) for _ in range(200)]
+    await until(lambda: ledger.looks > 202)
+    ledger.may_read.clear()
+    await ledger.put(gone(URL))
+    await until(lambda: ledger.reading == 2)
+    await asyncio.sleep(0.05)
+    ledger.may_read.set()
+    async with asyncio.timeout(5):
+        for fed in await asyncio.gather(*waiting):
+            assert fed.events == [("gone", URL)]
+    assert ledger.most_reading == 2
+
+
 def test_the_description_of_these_resources() -> None:
     described = cast(dict[str, Any], openapi())
     for path, parameters in {
@@ -511,6 +583,7 @@ def test_the_description_of_these_resources() -> None:
         operation = described["paths"][path]["get"]
         assert {parameter["name"] for parameter in operation["parameters"]} == parameters
         assert {"200", "400", "503"} <= set(operation["responses"])
+        assert ("Link" in operation["responses"]["200"].get("headers", {})) is (path == FEED)
     for name in ("Record", "RecordWithHistory", "Records", "RecordChange"):
         jsonschema.Draft202012Validator.check_schema(described["components"]["schemas"][name])
 
@@ -586,8 +659,8 @@ REFUSED: dict[str, tuple[str, Exception | None, int, str, str]] = {
     "confirm what is not pending": (f"{record_id(URL)}/confirm", None, 409, "bad-request", "Only a pending record"),
     "confirm no id": ("example.com/confirm", None, 400, "bad-request", "64 hexadecimal digits"),
     "withdraw no id": (f"{NO_ID[1:]}g/withdraw", None, 400, "bad-request", "64 hexadecimal digits"),
-    "confirm a damaged one": (f"{NO_ID}/confirm", LedgerDamaged("torn"), 503, "overloaded", "cannot be used: torn"),
-    "withdraw from what is away": (f"{NO_ID}/withdraw", LedgerUnavailable("away"), 503, "overloaded", "used: away"),
+    "confirm a damaged one": (f"{NO_ID}/confirm", LedgerDamaged("torn"), 503, "internal", "cannot be used: torn"),
+    "withdraw from what is away": (f"{NO_ID}/withdraw", LedgerUnavailable("away"), 503, "internal", "used: away"),
 }
 
 

@@ -58,7 +58,8 @@ async def _decided(request: web.Request, decide: Callable[[str], Awaitable[Recor
     try:
         record = await decide(record_id)
     except LedgerUnavailable as error:
-        raise BadOrder(Problem(Slug.OVERLOADED, f"Records of relocations cannot be used: {error}")) from None
+        detail = f"Records of relocations cannot be used: {error}"
+        raise BadOrder(Problem(Slug.INTERNAL, detail, at_status=503)) from None
     if record is None:
         raise BadOrder(Problem(Slug.NOT_FOUND, _NOT_FOUND, {"id": record_id}))
     return record

@@ -8,6 +8,8 @@ catalog     the values: an entry, a catalog, what is no catalog
 reading     octets to a catalog; start reading here
 listing     a JSON text, and where in it the elements of its lists are
 keys        the key of a listed URL, or why it has none
+seals       which members sign a document or a part of it
+claims      of which class the document at a listed URL is said to be
 collecting  what the formats have in common while they are read
 aicatalogs, linksets, mcpregistries, agentcards, anpdescriptions   one format each
 verdicts    where a URL stands, by the records and by what else is known

@@ -1,6 +1,6 @@
 """Lists of A2A agent cards, or of their URLs (DISCOVERY_FORMATS.md §5.1).
 
-The URLs of a card are those of its interfaces, in the layout of every generation.
+The URLs of a card are those of its interfaces, in the layout of every generation; a listed URL is that of a card.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Final
 
 from proxy.catalogs.catalog import Pointer
 from proxy.catalogs.collecting import Collector
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.jsontext import JsonObject
 
 LISTED_AS: Final = ("agents", "cards")
@@ -37,7 +38,7 @@ def read_cards(listed: list[object], path: Pointer, collector: Collector) -> Non
             collector.look_for_seals(element)
             read_card_urls(element, at, owner, _subject(element, collector), collector)
         else:
-            collector.add(element, at, owner, None)
+            collector.add(element, at, owner, None, claimed=DocumentClass.AGENT_CARD)
 
 
 def read_card_urls(card: JsonObject, path: Pointer, owner: int, subject: object, collector: Collector) -> None:

@@ -10,13 +10,14 @@ from typing import Final
 
 from proxy.catalogs.agentcards import read_card_urls
 from proxy.catalogs.catalog import Pointer
+from proxy.catalogs.claims import class_of_type
 from proxy.catalogs.collecting import SEALED, Collector
 from proxy.catalogs.linksets import read_contexts
 from proxy.catalogs.listing import Number
 from proxy.catalogs.mcpregistries import read_remotes
 from proxy.discovery.cards.a2a import is_plainly_card
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.jsontext import JsonObject
-from proxy.discovery.listings.mediatypes import EntryKind, kind_of, parse_media_type
 
 MOST_DEPTH: Final = 4
 """Catalogs inside each other that are read, the outermost one included (CAT-7)."""
@@ -47,7 +48,9 @@ def _read_entries(listed: object, path: Pointer, depth: int, collector: Collecto
         get = entry.get
         extensions = get("extensions")
         hint = None if extensions is None else _lifecycle(extensions)
-        collector.add(get("url"), (*path, index, "url"), owner, get("identifier"), hint, get("updatedAt"))
+        claimed = _claimed(entry)
+        at = (*path, index, "url")
+        collector.add(get("url"), at, owner, get("identifier"), hint, get("updatedAt"), claimed)
         data = get("data")
         if isinstance(data, dict):
             _read_data(entry, data, (*path, index, "data"), depth, collector)
@@ -66,18 +69,16 @@ def _read_data(entry: JsonObject, data: JsonObject, path: Pointer, depth: int, c
         _read_entries(data["entries"], (*path, "entries"), depth + 1, collector)
     elif isinstance(data.get("linkset"), list):
         read_contexts(data, path, collector, owner)
-    elif _kind(entry) is EntryKind.AGENT_CARD or is_plainly_card(data):
+    elif _claimed(entry) is DocumentClass.AGENT_CARD or is_plainly_card(data):
         read_card_urls(data, path, owner, subject, collector)
-    elif _kind(entry) is EntryKind.MCP_SERVER_CARD:
+    elif _claimed(entry) is DocumentClass.MCP_SERVER_CARD:
         read_remotes(data, path, owner, subject, collector)
     if entry.get("digest") and len(collector.entries) > before:
         collector.is_sealed = True
 
 
-def _kind(entry: JsonObject) -> EntryKind:
-    stated = entry.get("type") or entry.get("mediaType")
-    media_type = parse_media_type(stated) if isinstance(stated, str) else None
-    return EntryKind.OTHER if media_type is None else kind_of(media_type.essence)
+def _claimed(entry: JsonObject) -> DocumentClass | None:
+    return class_of_type(entry.get("type") or entry.get("mediaType"))
 
 
 def _lifecycle(extensions: object) -> object:

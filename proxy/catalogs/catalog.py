@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from proxy.catalogs.keys import NoKey
 from proxy.catalogs.listing import ListingText
+from proxy.discovery.classes import DocumentClass
 
 MOST_ENTRIES: Final = 50_000
 """URLs of one catalog, or of one page of it, that are read."""
@@ -40,7 +41,9 @@ class Entry(NamedTuple):
     `url` is as written. `key` is what `record_url` makes of it; None, with the reason in `no_key`, where no record
     can be of it. `subject` is what it is a URL of, the same in every catalog. `pointer` leads to the URL in the
     document, and its first `owner` steps to what is removed with the last of its URLs. `hint` is the status that
-    the catalog claims, such as "active" or "deleted", and `updated_at` the time; neither has any power.
+    the catalog claims, such as "active" or "deleted", and `updated_at` the time; neither has any power, nor has
+    `is_older`, that the registry knows a later version. `claimed` is the class that the document there is said to
+    be of, None where that is not said or no document is to be there.
     """
 
     url: str
@@ -51,6 +54,8 @@ class Entry(NamedTuple):
     hint: str | None = None
     updated_at: str | None = None
     no_key: NoKey | None = None
+    claimed: DocumentClass | None = None
+    is_older: bool = False
 
 
 @dataclass(frozen=True, slots=True)

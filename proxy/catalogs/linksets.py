@@ -7,10 +7,16 @@ shapes that LS-2 tells of are read as well.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from proxy.catalogs.catalog import Pointer
+from proxy.catalogs.claims import class_of_type
 from proxy.catalogs.collecting import Collector
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.jsontext import JsonObject
+
+# RFC 9727 §2: what such a link leads to lists APIs.
+_API_CATALOG: Final = "api-catalog"
 
 
 def read_linkset(root: JsonObject, collector: Collector) -> None:
@@ -29,7 +35,18 @@ def read_contexts(document: JsonObject, path: Pointer, collector: Collector, own
         anchor = context.get("anchor")
         about = collector.name_of(anchor if isinstance(anchor, str) else "")
         for relation, link, where in _links(context, at):
-            collector.add(link.get("href"), (*where, "href"), owner or len(at), f"{about} {relation.lower()}")
+            relation = relation.lower()
+            claimed = _claimed(relation, link)
+            subject = f"{about} {relation}"
+            collector.add(link.get("href"), (*where, "href"), owner or len(at), subject, claimed=claimed)
+
+
+def _claimed(relation: str, link: JsonObject) -> DocumentClass | None:
+    """By its media type, without one by its relation."""
+    stated = link.get("type")
+    if stated is None and relation == _API_CATALOG:
+        return DocumentClass.API_CATALOG
+    return class_of_type(stated)
 
 
 def _links(context: JsonObject, at: Pointer) -> Iterator[tuple[str, JsonObject, Pointer]]:

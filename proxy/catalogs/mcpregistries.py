@@ -1,7 +1,7 @@
 """Pages of an MCP registry (DISCOVERY_FORMATS.md §4.4): `servers`, each with its remotes.
 
-A registry's status of a server is a hint and no more. A server that has packages as well can be had without its
-remotes, so it stays when they go.
+A registry's status of a server is a hint and no more, and so is which version is the latest. A server that has
+packages as well can be had without its remotes, so it stays when they go.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def _read_server(item: JsonObject, index: int, collector: Collector) -> None:
     collector.look_for_seals(server)
     official = _official(item)
     status = official.get("status") or server.get("status")
-    read_remotes(server, path, 2, server.get("name"), collector, status, official.get("updatedAt"))
+    is_older = official.get("isLatest", official.get("is_latest")) is False
+    read_remotes(server, path, 2, server.get("name"), collector, status, official.get("updatedAt"), is_older)
 
 
 def _official(item: JsonObject) -> JsonObject:
@@ -58,6 +59,7 @@ def read_remotes(
     collector: Collector,
     hint: object = None,
     updated_at: object = None,
+    is_older: bool = False,
 ) -> None:
     """The remotes of a server, which is at `path`; `owner` goes with the last one if there are no packages."""
     if server.get("packages"):
@@ -65,4 +67,5 @@ def read_remotes(
     remotes = server.get("remotes")
     for index, remote in enumerate(remotes if isinstance(remotes, list) else ()):
         if isinstance(remote, dict):
-            collector.add(remote.get("url"), (*path, "remotes", index, "url"), owner, subject, hint, updated_at)
+            at = (*path, "remotes", index, "url")
+            collector.add(remote.get("url"), at, owner, subject, hint, updated_at, is_older=is_older)

@@ -17,6 +17,7 @@ from proxy.relocation.changes import Reason
 from proxy.relocation.confirmation import MOST_HOPS
 from proxy.relocation.lookup import is_fresh
 from proxy.relocation.records import Record, State, record_id, record_url
+from proxy.relocation.sightings import Sighting
 
 NOTHING_KNOWN: Final = "none"
 """The `source` of a standing that nothing is known for."""
@@ -39,19 +40,6 @@ class Verdict(StrEnum):
     """Nothing is known that would settle it."""
     PENDING = "pending"
     """The origin says that it has moved, and it is not settled that a document of the same publisher is there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What is otherwise known of the origin's answer: `status` at `at`, Unix seconds; 0 where none came.
-
-    `is_document`: the body was a valid document of its kind. `source` is how it is known, "probe" or "cache".
-    """
-
-    status: int
-    at: float
-    is_document: bool
-    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ documents break their schemas in many harmless ways: what passes here may still 
 
 Invariants: no bytes make it raise; no part of the body appears in a verdict; the media type is a hint, and
 the only thing it can tell is that the body is HTML. `read_document` is the gate for those who go on reading: one
-parse serves both.
+parse serves both. `is_of_kind` is for those who may know of no class: what is for people can be told even then.
 """
 
 import re
@@ -145,6 +145,11 @@ _XML_ROOT: Final = re.compile(
     rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>)*+<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL | re.IGNORECASE
 )
 
+_PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_DOCTYPE: Final = b"<!doctype html"
+# Where a page begins to be one; nothing after it is looked at.
+_BEGINNING: Final = 1024
+
 _WEB_PAGE: Final = re.compile(
     rb"<(?:[!?]|(?:html|head|body|title|meta|link|script|style|base|div|span|p|h[1-6]|a|table|form|main|section|"
     rb"article|nav|header|footer|center|br|hr|img|ul|ol|svg|pre|error)\b)",
@@ -190,6 +195,25 @@ def read_document(document_class: DocumentClass, body: bytes) -> JsonDocument | 
         return NotADocument(GateReason(error.reason), error.detail)
     refused = _refusal(document_class, text.value)
     return refused or JsonDocument(cast(JsonObject, text.value), text.has_repeated_names)
+
+
+def is_page(media_type: str | None, body: bytes) -> bool:
+    """Whether a body, content coding removed, is a web page, which no agent was looking for. Never raises.
+
+    By its media type, or by how it begins: a document type or a root element of HTML. `media_type` as for `gate`.
+    """
+    if essence(media_type) in _PAGES:
+        return True
+    content = body[:_BEGINNING].removeprefix(_BYTE_ORDER_MARK).lstrip()
+    root = _XML_ROOT.match(content)
+    return content[: len(_DOCTYPE)].lower() == _DOCTYPE or (root is not None and root[1].lower() == b"html")
+
+
+def is_of_kind(document_class: DocumentClass, media_type: str | None, body: bytes) -> bool:
+    """Whether a body passes the gate, and as OTHER, which has none, is at least no web page. Never raises."""
+    if POLICIES[document_class].format is DocumentFormat.ANY:
+        return not is_page(media_type, body)
+    return isinstance(gate(document_class, media_type, body), Document)
 
 
 def _is_markup(document_class: DocumentClass, content: bytes) -> bool:

@@ -22,7 +22,7 @@ from proxy.engine.exchanges import LEAVES_STORED, Unanswered, closing_on_error, 
 from proxy.engine.neutral import OF_ONE_CLIENT, Confirming, keeping_of
 from proxy.engine.outcome import Complete, Outcome, Served, Streaming
 from proxy.engine.places import Places
-from proxy.engine.relocation.hearing import Hearing
+from proxy.engine.relocation.hearing import Heard, Hearing
 from proxy.engine.settings import ClassRules
 from proxy.engine.state import EngineState
 from proxy.engine.vouching import Document, Keeping, Voucher
@@ -69,10 +69,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class _Received:
-    """An answer whose head has come: to which question, to which request, instead of which stored response.
-
-    `said` is the status that the origin gives to anybody, where that was found out.
-    """
+    """An answer whose head has come: to which question, to which request, instead of which stored response."""
 
     ask: Ask
     sent: Request
@@ -80,7 +77,7 @@ class _Received:
     head: ResponseHead
     started: float
     old: StoredResponse | None
-    said: int | None
+    heard: Heard
 
 
 class _NotOurs:
@@ -151,8 +148,8 @@ class Filler:
             raise Unanswered(error) from error
         with closing_on_error(response):
             head = received(response.head, response.exchange.response_time)
-            said = await self._hearing.hear(ask.request, head, response.exchange)
-            got = _Received(ask, sent, response, head, started, ask.stored or replaced, said)
+            heard = await self._hearing.hear(ask.request, head, response.exchange)
+            got = _Received(ask, sent, response, head, started, ask.stored or replaced, heard)
             if head.status == 304:
                 response.close()
                 return await self._not_modified(got)
@@ -224,8 +221,11 @@ class Filler:
 
     async def _answered(self, got: _Received) -> FillEnd:
         ask, head = got.ask, got.head
+        if got.heard is Heard.FOR_ONE:
+            return self._passed_on(got, b"", "not-for-others")
         if self._confirming is not None and not ask.with_conditions:
-            await self._confirming.withdraws(ask.request, ask.rules, head.status, got.said)
+            is_known = got.heard is Heard.FOR_ALL
+            await self._confirming.withdraws(ask.request, ask.rules, head.status, is_known=is_known)
         verdict = may_store(got.sent, head, got.response.exchange, ask.rules.storage, ask.generation)
         if isinstance(verdict, Storable) and self._is_for_one(got):
             return self._passed_on(got, b"", "not-for-others")

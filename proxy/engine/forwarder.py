@@ -75,6 +75,12 @@ class Forwarder:
         seconds = self._clock() - started
         self._observer.upstream("upgrade", "passed", seconds)
         head = received(result.head, self._clock())
+        if not isinstance(result, Upgraded):
+            try:
+                with closing_on_error(result):
+                    await self._hearing.hear(request, head, result.exchange)
+            except Refused as refused:
+                return self._unanswered(request, refused.problem, Forward.BYPASS, started)
         status = CacheStatus(forward=Forward.BYPASS, forward_status=head.status)
         marked, outcome = forwarded(request, rules, head, status, Served.BYPASS, seconds, self._clock())
         if isinstance(result, Upgraded):

@@ -54,10 +54,10 @@ class Confirming:
         self._clock = state.clock
         self._copies = state.copies
 
-    async def withdraws(self, request: Request, rules: ClassRules, status: int, said: int | None) -> None:
+    async def withdraws(self, request: Request, rules: ClassRules, status: int, *, is_known: bool) -> None:
         """Note it durably if an answer of `status` ends the place of a manifest that is remembered.
 
-        `said` is the status that the origin gives to anybody, where that is known.
+        `is_known`: that it says so to anybody need not be found out any more.
         """
 
         def says(_: Request, head: ResponseHead, __: Exchange) -> bool:
@@ -66,7 +66,7 @@ class Confirming:
         is_for_all = rules.has_copies and "authorization" not in request.fields
         if not is_for_all or status not in _WITHDRAWALS or not await self._voucher.remembers(request.target):
             return
-        if said in _WITHDRAWALS if said is not None else await self._is_said_to_all(request, says):
+        if is_known or await self._is_said_to_all(request, says):
             await self._voucher.withdrawn(request.target)
             self._copies.answered(request.target.uri)
 

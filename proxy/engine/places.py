@@ -10,9 +10,9 @@ from proxy.ports import OriginFault, OriginUnavailable
 
 
 class Places:
-    """`limit` places for each origin; `patience` is how many seconds a fill waits for one."""
+    """`limit` places for each origin; `patience` is how many seconds one is waited for, None for however long."""
 
-    def __init__(self, limit: int, patience: float) -> None:
+    def __init__(self, limit: int, patience: float | None) -> None:
         self._limit = limit
         self._patience = patience
         self._of: dict[str, asyncio.Semaphore] = {}

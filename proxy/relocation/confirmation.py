@@ -76,13 +76,6 @@ def confirmed(
     return _settled(record, run, proof, at, rules)
 
 
-def unfollowed(record: Record | None, at: float) -> Change:
-    """Somebody was sent there and from there on, and did not go: nothing is recorded that nobody asked for."""
-    if record is None or record.state is not State.PENDING or record.proof is not None:
-        return ignored(record, Reason.NOTHING_PENDING)
-    return _dropped(record, at, Reason.TOO_MANY)
-
-
 def confirm(record: Record, at: float) -> Change:
     """An operator says that a pending move, whose end somebody has seen, is one."""
     if record.state is not State.PENDING or record.proof is None:
@@ -121,7 +114,7 @@ def _settled(record: Record, run: Sequence[Hop], proof: Proof, at: float, rules:
         proof=proof,
         failures=0,
         fresh_until=fresh_until,
-        due_at=due_again(state, fresh_until, at),
+        due_at=due_again(state, fresh_until, at, record.observed_at),
     )
     is_same = (record.state, record.target) == (state, target)
     note = "" if state is State.MOVED else "It leads to another domain, without proof that suffices."

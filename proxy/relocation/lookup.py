@@ -11,6 +11,7 @@ FIRST_PAUSE: Final = 60.0
 LONGEST_PAUSE: Final = 86_400.0
 # A record from further ahead was written by a clock that has been set back since, and does not hold until then.
 CLOCK_SKEW: Final = 300.0
+_PATIENCE: Final = 0.1
 # As many doublings as reach the longest pause.
 _DOUBLINGS: Final = 11
 
@@ -65,12 +66,14 @@ def is_due(record: Record, now: float) -> bool:
     return now >= record.due_at or _is_from_ahead(record, now)
 
 
-def due_again(state: State, fresh_until: float, at: float) -> float:
-    """When to ask again after an answer at `at`: at the end of its freshness.
+def due_again(state: State, fresh_until: float, at: float, since: float) -> float:
+    """When to ask again after an answer at `at` that was the same since `since`: at the end of its freshness.
 
-    What waits for a proof is not served from the record, so nobody is kept waiting if it takes a minute.
+    What has been said for long is asked for less often, however short its freshness: after a tenth of that time,
+    at most a day. What waits for a proof is not served from the record, so nobody waits if it takes a minute.
     """
-    return max(fresh_until, at + FIRST_PAUSE) if state is State.PENDING else fresh_until
+    least = FIRST_PAUSE if state is State.PENDING else 0.0
+    return max(fresh_until, at + min(LONGEST_PAUSE, max(least, (at - since) * _PATIENCE)))
 
 
 def pause(failures: int) -> float:

@@ -105,7 +105,8 @@ def with_observation(history: tuple[Observation, ...], seen: Observation) -> tup
     """The history with `seen` at its end, unless that says the same again as the observation before it."""
     if history:
         last = history[-1]
-        if (last.status, last.state, last.target) == (seen.status, seen.state, seen.target):
+        said, before = ((one.status, one.state, one.target, one.note) for one in (seen, last))
+        if said == before:
             return history
     return (*history, seen)[-MOST_OBSERVATIONS:]
 

@@ -198,5 +198,5 @@ def _again(record: Record, seen: Seen, rules: RelocationRules) -> Change:
         after = replace(after, misses=0, missing_since=None)
     # Until somebody has been where it moved to, its failures are those of getting there.
     if record.state is not State.PENDING or record.proof is not None:
-        after = replace(after, failures=0, due_at=due_again(record.state, fresh_until, seen.at))
+        after = replace(after, failures=0, due_at=due_again(record.state, fresh_until, seen.at, record.observed_at))
     return Change(after, Event.CONFIRMED)

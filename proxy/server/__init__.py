@@ -8,8 +8,8 @@ wire        responses as bytes
 rewriting   gateway form in response fields
 api         the proxy's own resources
 own         how they are asked and answer
-recordpages what is recorded of relocations; recordfeed what changes
-catalogpages catalogs of others, with the origins' word applied
+recordpages what is recorded of relocations; recordfeed what changes; recordreading how much is read at once
+catalogpages catalogs of others, with the origins' word applied; slots how many at once
 schema      what all these answer, as OpenAPI; shapes, recordschema and catalogschema are its parts
 wiring      all parts put together
 trusting    those of them that judge and find signed documents

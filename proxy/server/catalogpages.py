@@ -7,7 +7,8 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -17,11 +18,12 @@ from proxy.caching.reuse import Forward
 from proxy.caching.serving import CacheStatus
 from proxy.catalogs.applying import applied
 from proxy.catalogs.catalog import Catalog
+from proxy.catalogs.claims import claims_of
 from proxy.catalogs.merging import merged
 from proxy.catalogs.reporting import report
 from proxy.catalogs.verdicts import Standing, Verdict
-from proxy.engine.catalogs.judging import FOR_A_CLIENT, Judgement
-from proxy.engine.catalogs.probing import Round
+from proxy.engine.catalogs.aside import aside
+from proxy.engine.catalogs.judging import FOR_A_CLIENT, Claims, Judgement
 from proxy.engine.catalogs.reading import CatalogRead, CatalogReader
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
 from proxy.http.problems import Problem, Slug
@@ -30,6 +32,7 @@ from proxy.http.targets import MalformedTarget, Target, parse_target
 from proxy.ledgers import LedgerUnavailable
 from proxy.ports import Clock
 from proxy.server.own import JSON, Asked, Own
+from proxy.server.slots import NoSlot, Slots
 
 CATALOGS: Final = "/v1/catalogs"
 MERGE: Final = "/v1/merge"
@@ -38,13 +41,20 @@ MOST_ENTRIES: Final = 50_000
 """Entries of all catalogs that are merged together."""
 # Each takes memory for catalogs as large as they may be.
 _MOST_UNDER_WAY: Final = 16
+# A host that is slow keeps only those waiting who ask for its own catalogs.
+_MOST_OF_HOST: Final = 4
+# Seconds for reading and judging together, and how many of them are left for asking origins where they are asked.
+_SECONDS: Final = 30.0
+_FOR_ASKING: Final = 10.0
+# A report is about that long for each entry.
+_OCTETS_OF_AN_ENTRY: Final = 250
 _MOST_PARAMETERS: Final = 20
 _CLASS: Final = "catalog"
 _FLAGS: Final = ("report", "probe")
 _SIGNED: Final = "The catalog is signed, and so not edited: this is what would be changed."
 _BUSY: Final = Problem(Slug.OVERLOADED, "Too many catalogs are being read. Ask again in a moment.")
 _NO_RECORDS: Final = Problem(
-    Slug.OVERLOADED,
+    Slug.INTERNAL,
     "What origins have said of their documents cannot be read now, and no catalog is answered without it. Ask "
     "again in a moment; /readyz on the admin port says what is wrong.",
     at_status=503,
@@ -70,6 +80,10 @@ class _Form:
     media_type: str
     moved: int
     gone: int
+    etag: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "etag", f'"{hashlib.sha256(self.body).hexdigest()[:32]}"')
 
 
 class CatalogPages:
@@ -79,7 +93,7 @@ class CatalogPages:
         self._reader = reader
         self._judgement = judgement
         self._own = Own(clock)
-        self._under_way = 0
+        self._slots = Slots(_MOST_UNDER_WAY, _MOST_OF_HOST)
 
     async def answer(self, asked: Asked) -> Complete | Refusal | Problem:
         """The answer to a request for one of them."""
@@ -87,31 +101,35 @@ class CatalogPages:
         question = _question(asked.query, is_merge=is_merge)
         if isinstance(question, Problem):
             return question
-        if self._under_way >= _MOST_UNDER_WAY:
-            return _BUSY
-        self._under_way += 1
+        until = asyncio.get_running_loop().time() + _SECONDS
+        answering = self._merge if is_merge else self._catalog
         try:
-            return await (self._merge(asked, question) if is_merge else self._catalog(asked, question))
+            with self._slots.slot(target.host for target in question.targets):
+                return await answering(asked, question, until)
+        except NoSlot:
+            return _BUSY
         except LedgerUnavailable:
             return _NO_RECORDS
-        finally:
-            self._under_way -= 1
 
-    async def _catalog(self, asked: Asked, question: _Question) -> Complete | Refusal:
+    async def _catalog(self, asked: Asked, question: _Question, until: float) -> Complete | Refusal:
         (target,) = question.targets
-        read = await (self._reader.read_all(target) if question.report else self._reader.read(target))
+        read_until = until - _FOR_ASKING if question.probe else until
+        read = await (
+            self._reader.read_all(target, until=read_until)
+            if question.report
+            else self._reader.read(target, read_until)
+        )
         if isinstance(read, Refusal):
             return read
-        catalog = read.catalog
-        standings = await self._standings([catalog], FOR_A_CLIENT if question.probe else None)
-        if question.report or catalog.is_signed:
-            return self._answered(asked, _reported(read, standings), read.outcomes)
-        changed = applied(catalog, standings)
-        body = read.body if changed.body is None else changed.body
-        return self._answered(asked, _Form(body, catalog.media_type, changed.moved, changed.gone), read.outcomes)
+        size = _size([read])
+        keys, claims = await aside(size, partial(_asked_of, [read.catalog]))
+        standings = await self._judgement.standings(keys, FOR_A_CLIENT if question.probe else None, claims, until)
+        forming = _reported if question.report or read.catalog.is_signed else _edited
+        return self._answered(asked, await aside(size, partial(forming, read, standings)), read.outcomes)
 
-    async def _merge(self, asked: Asked, question: _Question) -> Complete | Refusal | Problem:
-        ends = await asyncio.gather(*(self._reader.read_all(target) for target in question.targets))
+    async def _merge(self, asked: Asked, question: _Question, until: float) -> Complete | Refusal | Problem:
+        reading = [self._reader.read_all(target, until=until - _FOR_ASKING) for target in question.targets]
+        ends = await asyncio.gather(*reading)
         reads = [end for end in ends if isinstance(end, CatalogRead)]
         if not reads:
             return next(end for end in ends if isinstance(end, Refusal))
@@ -119,32 +137,40 @@ class CatalogPages:
         if sum(len(catalog.entries) for catalog in catalogs) > MOST_ENTRIES:
             detail = f"The catalogs have more than {MOST_ENTRIES} entries together: merge fewer of them."
             return Problem(Slug.TOO_LARGE, detail, {"limit": MOST_ENTRIES})
-        standings = await self._standings(catalogs)
+        size = _size(reads)
+        keys, claims = await aside(size, partial(_asked_of, catalogs))
+        standings = await self._judgement.standings(keys, None, claims, until)
         # Where they disagree the origins decide (OV-8), and so are asked.
-        standings |= await self._judgement.standings(disputed(catalogs), FOR_A_CLIENT)
-        told = merged([(_shown(read.asked), read.catalog) for read in reads], standings)
-        told["notes"] = [{"catalog": _shown(read.asked), "note": read.note} for read in reads if read.note]
-        told["unread"] = [
+        in_dispute = await aside(size, partial(disputed, catalogs))
+        standings |= await self._judgement.standings(in_dispute, FOR_A_CLIENT, claims, until)
+        unread = [
             _unread(target, end)
             for target, end in zip(question.targets, ends, strict=True)
             if isinstance(end, Refusal)
         ]
-        return self._answered(asked, _listing(told), [outcome for read in reads for outcome in read.outcomes])
-
-    async def _standings(self, catalogs: Sequence[Catalog], probes: Round | None = None) -> dict[str, Standing]:
-        keys = (entry.key for catalog in catalogs for entry in catalog.entries)
-        return await self._judgement.standings(keys, probes)
+        form = await aside(size, partial(_merged, reads, unread, standings))
+        return self._answered(asked, form, [outcome for read in reads for outcome in read.outcomes])
 
     def _answered(self, asked: Asked, form: _Form, outcomes: Sequence[Outcome]) -> Complete:
-        etag = f'"{hashlib.sha256(form.body).hexdigest()[:32]}"'
         counts = f"{form.moved + form.gone};moved={form.moved};gone={form.gone}"
-        extra: tuple[tuple[str, str], ...] = (("ETag", etag), ("Discovery-Overrides", counts))
+        extra: tuple[tuple[str, str], ...] = (("ETag", form.etag), ("Discovery-Overrides", counts))
         status, served = _came(outcomes)
         none_match = asked.fields.get("if-none-match")
-        if none_match is not None and matches_any(none_match, etag):
+        if none_match is not None and matches_any(none_match, form.etag):
             return self._own.complete(304, b"", "no-cache", extra, status, served, _CLASS)
         extra = (("Content-Type", form.media_type), *extra)
         return self._own.complete(200, form.body, "no-cache", extra, status, served, _CLASS)
+
+
+def _size(reads: Sequence[CatalogRead]) -> int:
+    """About how many octets work on all of these is on."""
+    return sum(max(len(read.body), len(read.catalog.entries) * _OCTETS_OF_AN_ENTRY) for read in reads)
+
+
+def _asked_of(catalogs: Sequence[Catalog]) -> tuple[list[str | None], Claims]:
+    """The keys of all entries, and what is claimed of them."""
+    entries = [entry for catalog in catalogs for entry in catalog.entries]
+    return [entry.key for entry in entries], claims_of(entries)
 
 
 def disputed(catalogs: Sequence[Catalog]) -> list[str]:
@@ -201,6 +227,21 @@ def _targets(urls: Sequence[str], *, is_merge: bool) -> tuple[Target, ...] | Pro
 
 def _bad(detail: str) -> Problem:
     return Problem(Slug.BAD_REQUEST, detail)
+
+
+def _edited(read: CatalogRead, standings: Mapping[str, Standing]) -> _Form:
+    changed = applied(read.catalog, standings)
+    body = read.body if changed.body is None else changed.body
+    return _Form(body, read.catalog.media_type, changed.moved, changed.gone)
+
+
+def _merged(
+    reads: Sequence[CatalogRead], unread: Sequence[Mapping[str, object]], standings: Mapping[str, Standing]
+) -> _Form:
+    told = merged([(_shown(read.asked), read.catalog) for read in reads], standings)
+    told["notes"] = [{"catalog": _shown(read.asked), "note": read.note} for read in reads if read.note]
+    told["unread"] = unread
+    return _listing(told)
 
 
 def _reported(read: CatalogRead, standings: Mapping[str, Standing]) -> _Form:

@@ -16,6 +16,7 @@ from proxy.server.shapes import (
     URL,
     Schema,
     answer,
+    header,
     list_of,
     object_of,
     one_of,
@@ -57,15 +58,21 @@ CATALOG_SCHEMAS: Final[dict[str, Schema]] = {
 }
 
 _YES_OR_NO: Final = one_of("0", "1")
-_NOT_MODIFIED: Final = {"304": {"description": "The client's copy is current."}}
+_HEADERS: Final = {
+    "Discovery-Overrides": header(
+        "How many entries the origins overrule, and how many of them have moved and are gone.", "3;moved=2;gone=1"
+    ),
+    "ETag": header("Of this answer, for If-None-Match.", '"6f1ed002ab5595859014ebf0951522d9"'),
+}
+_NOT_MODIFIED: Final = {"304": {"description": "The client's copy is current.", "headers": _HEADERS}}
 _REFUSALS: Final = {
     "400": "A parameter is not what it can be.",
     "403": "The catalog may not be asked for.",
     "404": "There is no catalog.",
     "410": "The catalog has been withdrawn.",
     "502": "What is there is no catalog, or one that is too large.",
-    "503": "What origins have said cannot be read now, or too many catalogs are being read.",
-    "504": "The origin of the catalog cannot be reached.",
+    "503": "What origins have said cannot be read now, or too many catalogs are being read, or of that host.",
+    "504": "The origin of the catalog cannot be reached, or not in time.",
 }
 _CATALOG_PARAMETERS: Final = [
     {**parameter("url", "query", "The catalog's https URL, percent-encoded."), "required": True},
@@ -80,6 +87,7 @@ _CATALOG: Final = {
         "200": {
             "description": "The catalog in its own media type; or, with report=1 or when it is signed, the report. "
             "Discovery-Overrides tells how many entries the origins overrule.",
+            "headers": _HEADERS,
             "content": {
                 "application/json": {"schema": {"anyOf": [{"$ref": "#/components/schemas/CatalogReport"}, {}]}},
                 "application/*+json": {"schema": {}},
@@ -103,7 +111,7 @@ _MERGE: Final = {
     "summary": "Several catalogs as one by subject; where they disagree, the origins decide",
     "parameters": [_MERGE_PARAMETER],
     "responses": {
-        "200": answer("The union, and what the origins rule out of it.", "MergedCatalogs"),
+        "200": {**answer("The union, and what its origins have withdrawn.", "MergedCatalogs"), "headers": _HEADERS},
         **_NOT_MODIFIED,
         **refusals(_REFUSALS),
     },

@@ -12,7 +12,11 @@ from proxy.http.fields import Fields
 from proxy.http.messages import ResponseHead
 from proxy.ports import Clock
 
-OF_API: Final = (("X-Content-Type-Options", "nosniff"), ("Access-Control-Allow-Origin", "*"))
+OF_API: Final = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "Cache-Status, Discovery-Overrides, ETag, Link"),
+)
 """What goes with every answer of the proxy's own resources, so that pages of any site may read it."""
 
 JSON: Final = "application/json"

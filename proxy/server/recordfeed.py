@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from proxy.http.secrets import masked
 from proxy.http.timestamps import timestamp
 from proxy.ledgers import Ledger, LedgerChange
 from proxy.relocation.records import told
+from proxy.server.recordreading import RecordReading, TooManyRead
 
 LONGEST_WAIT: Final = 30
 MOST_WAITING: Final = 256
@@ -27,8 +28,9 @@ class TooManyWait(Exception):
 class RecordFeed:
     """Changes of a ledger, for those who want them as they come."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, reading: RecordReading) -> None:
         self._ledger = ledger
+        self._reading = reading
         self._waiting = 0
         self._has_ended = False
         self._looked_at = 0.0
@@ -37,20 +39,26 @@ class RecordFeed:
     async def after(self, cursor: int, limit: int, wait: int) -> tuple[tuple[LedgerChange, ...], int]:
         """At most `limit` changes after `cursor`, and the cursor of the newest there ever was.
 
-        Where there are none it waits up to `wait` seconds for the first. Raises TooManyWait, LedgerUnavailable.
+        Where there are none it waits up to `wait` seconds for the first. Raises TooManyWait, TooManyRead,
+        LedgerUnavailable.
         """
         # Asked before the changes are, so that none can come unseen between the two.
         newest = await self._ledger.last_change()
-        changes = await self._ledger.changes(cursor, limit)
+        changes = await self._reading.changes(cursor, limit) if newest > cursor else ()
         if changes or not wait or newest < cursor:
             return changes, newest
         with self._place():
+            read_to = newest
             for _ in range(wait * _LOOKS_A_SECOND):
                 if self._has_ended:
                     break
                 await asyncio.sleep(_PAUSE)
-                before, newest = newest, max(newest, await self._look())
-                if newest > before and (changes := await self._ledger.changes(cursor, limit)):
+                newest = max(newest, await self._look())
+                if newest > read_to:
+                    # Those for whom there is no turn now wait on; a change is read by many at once.
+                    with suppress(TooManyRead):
+                        changes, read_to = await self._reading.changes(cursor, limit), newest
+                if changes:
                     break
         return changes, newest
 

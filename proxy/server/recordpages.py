@@ -21,6 +21,7 @@ from proxy.ports import Clock
 from proxy.relocation.records import State, told, told_with_history
 from proxy.server.own import JSON, Asked, Own
 from proxy.server.recordfeed import LONGEST_WAIT, RecordFeed, TooManyWait, told_change
+from proxy.server.recordreading import RecordReading, TooManyRead
 
 RECORDS: Final = "/v1/records"
 FEED: Final = f"{RECORDS}/feed"
@@ -34,9 +35,13 @@ _HIGHEST_CURSOR: Final = 10**18 - 1
 _ID: Final = re.compile(r"[0-9a-f]{64}")
 _NOT_FOUND: Final = f"Nothing is recorded under this id, the hex SHA-256 of a URL: {RECORDS} lists what is."
 _UNAVAILABLE: Final = Problem(
-    Slug.OVERLOADED,
+    Slug.INTERNAL,
     "What is recorded cannot be read now, which says nothing of any URL. Ask again in a few seconds; "
     "/readyz on the admin port and the log say why.",
+    at_status=503,
+)
+_TOO_MANY_READ: Final = Problem(
+    Slug.OVERLOADED, "Too many are reading what is recorded already. Ask again in a few seconds."
 )
 _TOO_MANY_WAIT: Final = Problem(
     Slug.OVERLOADED, "Too many are waiting for changes already. Ask without wait, or again in a few seconds."
@@ -64,7 +69,8 @@ class RecordPages:
     ) -> None:
         self._ledger = ledger
         self._catalogs_of = catalogs_of
-        self._feed = RecordFeed(ledger)
+        self._reading = RecordReading(ledger)
+        self._feed = RecordFeed(ledger, self._reading)
         self._own = Own(clock)
 
     async def answer(self, asked: Asked) -> Complete | Problem:
@@ -76,6 +82,8 @@ class RecordPages:
             return Problem(Slug.BAD_REQUEST, error.detail)
         except TooManyWait:
             return _TOO_MANY_WAIT
+        except TooManyRead:
+            return _TOO_MANY_READ
         except LedgerUnavailable:
             return _UNAVAILABLE
 
@@ -86,7 +94,7 @@ class RecordPages:
     async def _list(self, asked: Asked) -> Complete:
         given = _parse_query(asked.query, "host", "state", "cursor", "limit")
         limit = _parse_limit(given)
-        records = await self._ledger.of_host(
+        records = await self._reading.of_host(
             _parse_host(given), _parse_state(given), _parse_after(given), limit + 1
         )
         page = await _each(records[:limit], told)

@@ -18,6 +18,7 @@ from proxy.server.shapes import (
     URL_OR_NULL,
     Schema,
     answer,
+    header,
     list_of,
     object_of,
     one_of,
@@ -79,6 +80,12 @@ RECORD_SCHEMAS: Final[dict[str, Schema]] = {
 
 _LIMIT: Final = parameter("limit", "query", "How many at the most: 1 to 1000, 100 by default.", COUNT)
 _UNREADABLE: Final = {"503": "What is recorded cannot be read now."}
+_TOO_MANY: Final = {"503": "What is recorded cannot be read now, or too many are reading it."}
+_LINK: Final = {
+    "Link": header(
+        "Where to go on, as the relation `next`: after the last line here.", f'<{FEED}?cursor=17>; rel="next"'
+    )
+}
 _LIST: Final = {
     "operationId": "listRecords",
     "summary": "What origins say of where their documents are, and of those that they have withdrawn",
@@ -90,7 +97,7 @@ _LIST: Final = {
     ],
     "responses": {
         "200": answer("A page of records; `next` is null on the last one.", "Records"),
-        **refusals({"400": "A parameter is not what it can be.", **_UNREADABLE}),
+        **refusals({"400": "A parameter is not what it can be.", **_TOO_MANY}),
     },
 }
 _ONE: Final = {
@@ -113,11 +120,14 @@ _FEED: Final = {
         ),
     ],
     "responses": {
-        "200": answer("Changes, one JSON object a line. Link tells where to go on.", "RecordChange", NDJSON),
+        "200": {
+            **answer("Changes, one JSON object a line. Link tells where to go on.", "RecordChange", NDJSON),
+            "headers": _LINK,
+        },
         **refusals(
             {
                 "400": "A parameter is not what it can be, or the cursor is of records that are lost.",
-                "503": "What is recorded cannot be read now, or too many wait.",
+                "503": "What is recorded cannot be read now, or too many wait or are reading it.",
             }
         ),
     },

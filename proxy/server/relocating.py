@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proxy.config import Settings
-from proxy.engine.discovery.reader import Reader
-from proxy.engine.gateway import Gateway
 from proxy.engine.relocation.answering import Answering
 from proxy.engine.relocation.asking import Asking
 from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.relocation.dependents import Dependents
 from proxy.engine.relocation.following import Following
 from proxy.engine.relocation.hearing import Hearing
+from proxy.engine.relocation.inquiry import Inquiry
 from proxy.engine.relocation.rechecks import Rechecks
 from proxy.engine.relocation.writing import Writer
 from proxy.engine.state import EngineState
@@ -34,25 +33,25 @@ class Relocating:
     answering: Answering
     control: RelocationControl
 
-    def begin(self, state: EngineState, gateway: Gateway, trust: DomainTrust | None) -> None:
-        """From now on redirects are followed behind the scenes, through the cache."""
-        settings = state.settings
-        reader = Reader(gateway, state.rules, state.generations, state.clock, settings.agent, settings.negative_ttl)
-        self.rechecks.begin(Following(reader, trust, self.ledger, state.clock).follow)
-
     async def close(self) -> None:
         """Stop what is done behind the scenes."""
         await self.rechecks.close()
 
 
 def build_relocation(
-    state: EngineState, origin: Origin, ledger: Ledger, turns: Turns, rules: RelocationRules
+    state: EngineState,
+    origin: Origin,
+    ledger: Ledger,
+    turns: Turns,
+    rules: RelocationRules,
+    trust: DomainTrust | None,
 ) -> Relocating:
-    """The parts, on the ledger that outlasts them."""
+    """The parts, on the ledger that outlasts them; `trust` tells whose signature a document has."""
     writer = Writer(ledger, turns)
     writer.tell(Dependents(state).told)
-    asking = Asking(state, origin, writer, rules)
-    rechecks = Rechecks(asking, writer, ledger, state.clock, rules)
+    inquiry = Inquiry(state, origin)
+    asking = Asking(state, inquiry, writer, rules)
+    rechecks = Rechecks(asking, Following(inquiry, trust).follow, writer, ledger, state.clock, rules)
     hearing = Hearing(state, ledger, asking, rechecks)
     answering = Answering(state, ledger, rechecks)
     control = RelocationControl(ledger, writer, asking, state.clock)

@@ -60,6 +60,11 @@ def answer(description: str, schema: str, media_type: str = "application/json") 
     return {"description": description, "content": {media_type: {"schema": shape}}}
 
 
+def header(description: str, example: str) -> dict[str, object]:
+    """A field of an answer."""
+    return {"description": description, "schema": TEXT, "example": example}
+
+
 def refusals(reasons: Mapping[str, str]) -> dict[str, dict[str, object]]:
     """Problems by their status, with why they are answered."""
     return {status: answer(why, "Problem", MEDIA_TYPE) for status, why in reasons.items()}

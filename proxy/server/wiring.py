@@ -99,14 +99,15 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     origin, trust = network.origin, trust_settings(settings)
     mirrors = MirrorClient(origin, AGENT)
     trusting = build_trust(trust, failover_settings(settings), state, kept.records, kept.turns, origin, mirrors)
-    relocating = build_relocation(state, origin, kept.ledger, kept.relocation_turns, relocation_rules(settings))
+    relocating = build_relocation(
+        state, origin, kept.ledger, kept.relocation_turns, relocation_rules(settings), trusting.voucher
+    )
     hearing = relocating.hearing
     filler = Filler(state, origin, hearing, trusting.voucher)
     refresher = Refresher(state, filler)
     standby = trusting.standby(state, refresher, trust)
     forwarder = Forwarder(state, origin, hearing)
     gateway = Gateway(state, relocating.answering, filler, refresher, forwarder, Outage(state, standby))
-    relocating.begin(state, gateway, trusting.voucher)
     control = Control(state, refresher, relocating.answering, relocating.rechecks, trusting.control)
     world = World(gateway, origin, network.dns, network.link, trusting.voucher)
     discoverer = Discoverer(state, world, discovery_settings(settings), relocating.rechecks.settle)

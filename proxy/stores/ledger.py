@@ -91,7 +91,7 @@ class SqliteLedger:
         """Try the file, and read it if somebody else has written to it. Never raises."""
         with suppress(LedgerUnavailable):
             self._require_usable()
-            await self._in_thread(self._seconds, self._desk.open)
+            await self._in_thread(self._seconds, self._desk.probe)
             self._breaker = CLOSED
 
     def get(self, url: str) -> Record | None:

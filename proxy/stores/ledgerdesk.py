@@ -71,6 +71,15 @@ class LedgerDesk(FileKeeper[LedgerFile]):
         with self.in_use() as file:
             self._read_news(file)
 
+    def probe(self) -> None:
+        """Find out whether it can be used; after a failure also whether it can be written."""
+        is_faulty = self.is_faulty
+        with self.in_use() as file:
+            self._read_news(file)
+            if is_faulty:
+                with file.writing():
+                    file.touch()
+
     def write(self, batch: Sequence[Record | Removal]) -> list[Outcome]:
         """Record and withdraw, durably and at once; what became of each.
 

@@ -35,6 +35,12 @@ def note_change(file: sqlite3.Connection, key: bytes) -> None:
     file.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?)", [(end + 1, _END), (end, key)])
 
 
+def touch_end(file: sqlite3.Connection) -> None:
+    """Write the row at the end again as it is, or make it."""
+    [end] = file.execute("SELECT ifnull(max(cursor), 1) FROM changes").fetchone()
+    file.execute("INSERT OR REPLACE INTO changes VALUES (?, ?)", (end, _END))
+
+
 def forget_change(file: sqlite3.Connection, key: bytes) -> None:
     """Take the URL with this key out of the changes."""
     file.execute("DELETE FROM changes WHERE id=?", (key,))

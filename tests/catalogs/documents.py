@@ -10,9 +10,10 @@ from typing import Any
 from proxy.catalogs.applying import Applied, applied
 from proxy.catalogs.catalog import Catalog
 from proxy.catalogs.reading import read_catalog
-from proxy.catalogs.verdicts import Sighting, Standing, standing_of
+from proxy.catalogs.verdicts import Standing, standing_of
 from proxy.http.targets import parse_target
 from proxy.relocation.records import Proof, Record, State
+from proxy.relocation.sightings import Sighting
 from tests.relocation.origin import DAY, NOW
 
 BASE = parse_target("https://catalogs.example.org/all/catalog.json")

@@ -47,6 +47,23 @@ def test_hints(item: dict[str, Any], hint: str | None) -> None:
     assert (entry.hint, entry.updated_at) == (hint, None)
 
 
+LATEST: dict[str, tuple[object, bool]] = {
+    "the latest": ({"isLatest": True}, False),
+    "an older one": ({"isLatest": False}, True),
+    "under the older name": ({"is_latest": False}, True),
+    "not said": ({}, False),
+    "of another kind": ({"isLatest": "false"}, False),
+    "null": ({"isLatest": None}, False),
+}
+
+
+@pytest.mark.parametrize(("official", "is_older"), LATEST.values(), ids=LATEST)
+def test_versions(official: object, is_older: bool) -> None:
+    item = {"server": {"name": "a", "remotes": [{"url": ONE}]}, "_meta": {"official": official}}
+    [entry] = read(page(item)).entries
+    assert entry.is_older is is_older
+
+
 def test_the_layout_without_wrappers() -> None:
     [entry] = read({"servers": [{"name": "a", "remotes": [{"url": ONE}]}]}).entries
     assert (entry.subject, entry.pointer, entry.owner) == ("a", ("servers", 0, "remotes", 0, "url"), 2)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from proxy.catalogs.merging import merged
-from proxy.catalogs.verdicts import Sighting
 from proxy.relocation.records import Record, State
+from proxy.relocation.sightings import Sighting, Source
 from tests.catalogs.documents import (
     NEW,
     ONE,
@@ -26,8 +26,10 @@ from tests.catalogs.documents import (
 from tests.relocation.origin import NOW
 
 FIRST, SECOND, THIRD = "https://a.example/c", "https://b.example/c", "https://c.example/c"
-HERE = Sighting(200, NOW, True, "probe")
-DOWN = Sighting(0, NOW, False, "probe")
+HERE = Sighting(200, NOW, True, Source.PROBE)
+DOWN = Sighting(0, NOW, False, Source.PROBE)
+FAILS = Sighting(503, NOW, False, Source.PROBE)
+OTHER_KIND = Sighting(200, NOW, False, Source.PROBE)
 
 
 def together(values: list[Any], *records: Record, sightings: dict[str, Sighting] | None = None) -> dict[str, Any]:
@@ -60,26 +62,51 @@ Row = tuple[Any, ...]
 # Catalogs, the ledger, what else was seen; the rows that stand, and those that are overruled.
 CASES: dict[str, tuple[list[Any], list[Record], dict[str, Sighting], list[Row], list[Row]]] = {
     "OV-8 they agree": ([A1, A1], [], {}, [(ONE, ONE, "unconfirmed", "ab", False)], []),
-    "OV-8 confirmed beats unconfirmed": (
+    "OV-8 an origin that is down is ousted by no other one": (
+        [A1, ai_catalog(ai_entry("https://evil.example/x"))],
+        [],
+        {ONE: FAILS, "https://evil.example/x": HERE},
+        [
+            ("https://evil.example/x", "https://evil.example/x", "confirmed", "b", True),
+            (ONE, ONE, "unconfirmed", "a", True),
+        ],
+        [],
+    ),
+    "OV-8 nor is one that has something else": (
         [A1, A2],
         [],
-        {TWO: HERE, ONE: DOWN},
-        [(TWO, TWO, "confirmed", "b", False)],
-        [(ONE, ONE, "unconfirmed", "a", False)],
+        {ONE: OTHER_KIND, TWO: HERE},
+        [(TWO, TWO, "confirmed", "b", True), (ONE, ONE, "unconfirmed", "a", True)],
+        [],
     ),
-    "OV-8 superseded beats unconfirmed": (
-        [A1, A2],
+    "OV-8 superseded before unconfirmed": (
+        [A2, A1],
         [moved(ONE)],
         {},
-        [(ONE, NEW, "superseded", "a", False)],
-        [(TWO, TWO, "unconfirmed", "b", False)],
+        [(ONE, NEW, "superseded", "b", True), (TWO, TWO, "unconfirmed", "a", True)],
+        [],
     ),
-    "OV-8 superseded beats pending": (
-        [A1, A2],
-        [moved(ONE), moved(TWO, THREE, state=State.PENDING)],
-        {},
-        [(ONE, NEW, "superseded", "a", False)],
-        [(TWO, TWO, "pending", "b", False)],
+    "OV-8 pending between the two": (
+        [A3, A2, A1],
+        [moved(ONE), moved(TWO, "https://far.example/", state=State.PENDING)],
+        {THREE: FAILS},
+        [
+            (ONE, NEW, "superseded", "c", True),
+            (TWO, TWO, "pending", "b", True),
+            (THREE, THREE, "unconfirmed", "a", True),
+        ],
+        [],
+    ),
+    "OV-8 what cannot be reached is last": (
+        [A1, A2, A3],
+        [],
+        {ONE: DOWN, TWO: FAILS},
+        [
+            (THREE, THREE, "unconfirmed", "c", True),
+            (ONE, ONE, "unconfirmed", "a", True),
+            (TWO, TWO, "unconfirmed", "b", True),
+        ],
+        [],
     ),
     "OV-8 removed loses": (
         [A1, A2],
@@ -141,8 +168,8 @@ CASES: dict[str, tuple[list[Any], list[Record], dict[str, Sighting], list[Row], 
         [A1, A2, A3],
         [gone(ONE)],
         {THREE: HERE},
-        [(THREE, THREE, "confirmed", "c", False)],
-        [(ONE, None, "removed", "a", False), (TWO, TWO, "unconfirmed", "b", False)],
+        [(THREE, THREE, "confirmed", "c", True), (TWO, TWO, "unconfirmed", "b", True)],
+        [(ONE, None, "removed", "a", False)],
     ),
     "more URLs are no dispute": (
         [A1, BOTH],
@@ -225,4 +252,50 @@ def test_many_urls_of_one_subject() -> None:
     one = ai_catalog(*(ai_entry(f"https://a.example/{number}") for number in range(20_000)))
     other = ai_catalog(*(ai_entry(f"https://b.example/{number}") for number in range(20_000)))
     told = together([one, other], sightings={"https://a.example/7": HERE})
-    assert len(told["entries"]) == 20_000 and len(told["overruled"]) == 20_000
+    assert len(told["entries"]) == 40_000 and told["overruled"] == []
+    assert told["entries"][0]["url"] == "https://a.example/7" and all(row["conflict"] for row in told["entries"])
+
+
+def versions(*listed: tuple[str, object]) -> dict[str, Any]:
+    """A page of a registry with a server in several versions: where each is, and whether it is the latest."""
+    items = [mcp_item(url) for url, _ in listed]
+    for item, (_, is_latest) in zip(items, listed, strict=True):
+        item["_meta"]["io.modelcontextprotocol.registry/official"]["isLatest"] = is_latest
+    return {"servers": items}
+
+
+VERSIONS: dict[str, tuple[list[Any], list[Record], dict[str, Sighting], list[str], list[str]]] = {
+    "older ones after the latest": (
+        [versions((ONE, False), (TWO, False), (THREE, True))],
+        [],
+        {},
+        [THREE, ONE, TWO],
+        [],
+    ),
+    "at the same place they are one": ([versions((ONE, False), (TWO, False), (ONE, True))], [], {}, [ONE, TWO], []),
+    "what is not said is no older one": (
+        [versions((ONE, False), (TWO, None), (THREE, "no"))],
+        [],
+        {},
+        [TWO, THREE, ONE],
+        [],
+    ),
+    "an origin says more than a registry": (
+        [versions((ONE, False), (TWO, True))],
+        [],
+        {ONE: HERE},
+        [ONE, TWO],
+        [],
+    ),
+    "nothing is removed for it": ([versions((ONE, False))], [], {}, [ONE], []),
+    "OV-6 by its origin it is": ([versions((ONE, False), (TWO, True))], [gone(ONE)], {}, [TWO], [ONE]),
+}
+
+
+@pytest.mark.parametrize(("values", "records", "sightings", "stand", "overruled"), VERSIONS.values(), ids=VERSIONS)
+def test_versions_of_one_server(
+    values: list[Any], records: list[Record], sightings: dict[str, Sighting], stand: list[str], overruled: list[str]
+) -> None:
+    told = together(values, *records, sightings=sightings)
+    assert [row["url"] for row in told["entries"]] == stand
+    assert [row["url"] for row in told["overruled"]] == overruled

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from proxy.catalogs.verdicts import UNKNOWN, Sighting, Standing, Verdict, standing_of
+from proxy.catalogs.verdicts import UNKNOWN, Standing, Verdict, standing_of
 from proxy.http.timestamps import timestamp
 from proxy.relocation.confirmation import Ending, Hop
 from proxy.relocation.records import Proof, Record, State, record_id
 from proxy.relocation.rules import observe
+from proxy.relocation.sightings import Sighting, Source
 from tests.catalogs.documents import NEW, ONE, THREE, TWO, gone, ledger, moved
 from tests.relocation import origin
 from tests.relocation.origin import DAY, NOW, OTHER, URL, follow, missing, recorded, seen
@@ -24,7 +25,7 @@ def standing(key: str, *records: Record, sighting: Sighting | None = None, now: 
 
 
 def answered(status: int, *, is_document: bool = False) -> Sighting:
-    return Sighting(status, NOW, is_document, "probe")
+    return Sighting(status, NOW, is_document, Source.PROBE)
 
 
 # What the origin of URL answers; what its word makes of an entry, and why not more where it could be.
@@ -87,7 +88,7 @@ def test_ov_1_what_others_say_is_no_record(url: str) -> None:
 
 
 def test_ov_1_a_stored_copy_does_not_outweigh_the_record() -> None:
-    copy = Sighting(200, NOW + 1, True, "cache")
+    copy = Sighting(200, NOW + 1, True, Source.CACHE)
     assert standing(URL, origin.gone(), sighting=copy).verdict is Verdict.REMOVED
     assert standing(URL, origin.moved(), sighting=copy).verdict is Verdict.SUPERSEDED
 
@@ -155,7 +156,7 @@ def test_the_evidence() -> None:
         "proof": "same-site",
     }
     assert standing(URL, missing()).evidence["misses"] == 3
-    found = standing(ONE, sighting=Sighting(200, NOW, True, "cache"))
+    found = standing(ONE, sighting=Sighting(200, NOW, True, Source.CACHE))
     assert found.evidence == {"source": "cache", "status": 200, "checked_at": timestamp(NOW)}
     assert standing(ONE, sighting=answered(0)).evidence["status"] is None
 

@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.discovery.classes import POLICIES, DocumentClass, DocumentFormat
-from proxy.discovery.gate import Document, GateReason, MediaKind, NotADocument, gate, read_document
+from proxy.discovery.gate import (
+    Document,
+    GateReason,
+    MediaKind,
+    NotADocument,
+    gate,
+    is_of_kind,
+    is_page,
+    read_document,
+)
 from proxy.discovery.jsontext import MAX_DEPTH, MOST_CONTAINERS, JsonDocument
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -384,3 +393,38 @@ def test_repeated_names_are_told() -> None:
 def test_every_reason_occurs_in_the_tables() -> None:
     seen = {expected for _, expected in NEVER_JSON_DOCUMENTS} | {row[2] for row in REFUSED + NASTY}
     assert set(GateReason) <= seen
+
+
+WEB_PAGES: dict[str, tuple[str | None, bytes, bool]] = {
+    "declared": ("text/html; charset=utf-8", b"{}", True),
+    "declared as XHTML": ("Application/XHTML+xml", b"", True),
+    "a document type": ("application/json", b"<!DOCTYPE html><title>x</title>", True),
+    "a document type in lower case": (None, b"  \r\n<!doctype HTML public>", True),
+    "after a byte order mark": (None, b"\xef\xbb\xbf\n<!DOCTYPE html>", True),
+    "a root element": ("text/plain", b'<HTML lang="de">', True),
+    "after comments": (None, b"<!-- <a> --><!-- b -->\n<html>", True),
+    "after a declaration": (None, b'<?xml version="1.0"?><!DOCTYPE html PUBLIC "-//W3C"><html>', True),
+    "much later": (None, b"\n" * 2000 + b"<html>", False),
+    "JSON": ("application/json", b'{"html": "<html>"}', False),
+    "XML of another kind": ("application/xml", b'<?xml version="1.0"?><urlset>', False),
+    "an element of a like name": (None, b"<htmlx>", False),
+    "Markdown that begins with a tag": ("text/markdown", b"<note>\n# Title", False),
+    "an endless comment": (None, b"<!--" * 500, False),
+    "nothing": (None, b"", False),
+    "octets": ("application/octet-stream", bytes(range(256)), False),
+}
+
+
+@pytest.mark.parametrize(("media_type", "body", "expected"), WEB_PAGES.values(), ids=WEB_PAGES)
+def test_web_pages(media_type: str | None, body: bytes, expected: bool) -> None:
+    assert is_page(media_type, body) is expected
+    assert is_of_kind(DocumentClass.OTHER, media_type, body) is not expected
+
+
+@given(st.sampled_from(DocumentClass), st.none() | st.text(max_size=20), st.binary(max_size=64))
+def test_of_its_kind_is_what_the_gate_says(
+    document_class: DocumentClass, media_type: str | None, body: bytes
+) -> None:
+    passes = isinstance(gate(document_class, media_type, body), Document)
+    expected = not is_page(media_type, body) if document_class is DocumentClass.OTHER else passes
+    assert is_of_kind(document_class, media_type, body) is expected

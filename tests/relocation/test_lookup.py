@@ -77,6 +77,14 @@ def test_ov_6_pauses_double_up_to_a_day(failures: int, seconds: float) -> None:
 
 
 def test_what_waits_for_a_proof_is_not_asked_for_all_the_time() -> None:
-    assert due_again(State.PENDING, NOW, NOW) == NOW + 60
-    assert due_again(State.PENDING, NOW + DAY, NOW) == NOW + DAY
-    assert due_again(State.GONE, NOW, NOW) == NOW
+    assert due_again(State.PENDING, NOW, NOW, NOW) == NOW + 60
+    assert due_again(State.PENDING, NOW + DAY, NOW, NOW) == NOW + DAY
+    assert due_again(State.GONE, NOW, NOW, NOW) == NOW
+
+
+@pytest.mark.parametrize(
+    ("held", "seconds"), [(0, 0), (600, 60), (36_000, 3_600), (10 * DAY, DAY), (1000 * DAY, DAY)]
+)
+def test_ov_6_what_has_been_said_for_long_is_asked_for_less_often(held: float, seconds: float) -> None:
+    assert due_again(State.GONE, NOW, NOW, NOW - held) == NOW + seconds
+    assert due_again(State.GONE, NOW + DAY, NOW, NOW - held) == NOW + DAY

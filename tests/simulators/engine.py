@@ -211,13 +211,13 @@ def engine(
     mirrors, records = MirrorSimulator(), MemoryTrustRecords()
     if trust is not None:
         parts = build_trust(trust, failover or FailoverSettings(), state, records, Turns(), origin, mirrors)
-    relocating = build_relocation(state, origin, MemoryLedger(), Turns(), relocation)
-    filler = Filler(state, origin, relocating.hearing, None if parts is None else parts.voucher)
+    voucher = None if parts is None else parts.voucher
+    relocating = build_relocation(state, origin, MemoryLedger(), Turns(), relocation, voucher)
+    filler = Filler(state, origin, relocating.hearing, voucher)
     refresher = Refresher(state, filler)
     standby = None if parts is None or trust is None else parts.standby(state, refresher, trust)
     forwarder = Forwarder(state, origin, relocating.hearing)
     gateway = Gateway(state, relocating.answering, filler, refresher, forwarder, Outage(state, standby))
-    relocating.begin(state, gateway, None if parts is None else parts.voucher)
     control = Control(
         state, refresher, relocating.answering, relocating.rechecks, None if parts is None else parts.control
     )

@@ -7,23 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from proxy.catalogs.catalog import CatalogKind, Entry
+from proxy.catalogs.claims import claims_of
 from proxy.catalogs.verdicts import Standing, Verdict
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.catalogs.judging import is_unknown
-from proxy.engine.catalogs.reading import CatalogRead
+from proxy.engine.catalogs.reading import MOST_OF_PAGES, CatalogRead
+from proxy.relocation.sightings import Source
 
 FULL_EVERY: Final = 86_400.0
 """Seconds after which a registry is read as a whole again, for what it no longer lists."""
 _SKEW: Final = 300.0
 # What a catalog itself says is no longer on offer; it lists it for those who had it.
 _DELETED: Final = "deleted"
-_PROBED: Final = "probe"
 
 
 class Holding:
-    """One catalog: its URLs by subject, and the verdicts of the last look; `counts` is how many have each."""
+    """One catalog: its URLs by subject, and the verdicts of the last look; `counts` is how many have each.
+
+    `claims` are the classes that it says the documents at its URLs are of.
+    """
 
     def __init__(self) -> None:
         self.counts = _counted(())
+        self.claims: Mapping[str, DocumentClass] = {}
         self._subjects: dict[str, tuple[str, ...]] = {}
         self._probed: dict[str, tuple[float, Verdict]] = {}
         self._verdicts: dict[str, Verdict] = {}
@@ -41,12 +47,16 @@ class Holding:
         return self._as_of - _SKEW
 
     def take(self, read: CatalogRead, now: float, *, is_whole: bool) -> None:
-        """What was read: all of it, or what has changed."""
-        if is_whole:
-            self._subjects, self._read_whole_at = {}, now
-        self._is_registry = read.catalog.kind is CatalogKind.MCP_REGISTRY
-        self._as_of = read.as_of
+        """What was read: all of it, or what has changed; where that was cut short, what was held stays as well."""
+        is_cut = read.note is not None
+        if is_whole and (not is_cut or len(self._subjects) > MOST_OF_PAGES):
+            self._subjects, self.claims = {}, {}
+        if not is_cut:
+            self._is_registry = read.catalog.kind is CatalogKind.MCP_REGISTRY
+            self._as_of = read.as_of
+            self._read_whole_at = now if is_whole else self._read_whole_at
         self._subjects.update(_by_subject(read.catalog.entries))
+        self.claims = {**self.claims, **claims_of(read.catalog.entries)}
 
     def keys(self) -> list[str]:
         """Every URL once, those first that were not asked about for the longest time."""
@@ -58,7 +68,7 @@ class Holding:
         probed = {key: seen for key, seen in self._probed.items() if key in standings}
         verdicts = {}
         for key, standing in standings.items():
-            if standing.evidence.get("source") == _PROBED:
+            if standing.evidence.get("source") == Source.PROBE:
                 probed[key] = (now, standing.verdict)
             known = probed.get(key) if is_unknown(standing) else None
             verdicts[key] = standing.verdict if known is None else known[1]

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from proxy.catalogs.verdicts import Sighting
+from proxy.discovery.classes import DocumentClass
+from proxy.http.messages import Realm
 from proxy.http.targets import Target, parse_target
 from proxy.ledgers import LedgerUnavailable
+from proxy.relocation.sightings import Sighting
 
 _OF_HOST_AT_ONCE: Final = 2
 
@@ -25,8 +27,11 @@ class Rechecking(Protocol):
         """Ask behind the scenes. Never raises."""
         ...
 
-    async def ask(self, target: Target) -> Sighting:
-        """What the origin says now, recorded where it lasts. Raises LedgerUnavailable."""
+    async def ask(self, target: Target, realm: Realm, claimed: DocumentClass | None) -> Sighting:
+        """What the origin says now, recorded where it lasts. Raises LedgerUnavailable.
+
+        `claimed` is what the document there is said to be; one of another class is none.
+        """
         ...
 
 
@@ -45,9 +50,12 @@ class Prober:
         self._rechecks = rechecks
         self._hosts_at_once = hosts_at_once
 
-    async def ask(self, keys: Iterable[str], bounds: Round) -> dict[str, Sighting]:
+    async def ask(
+        self, keys: Iterable[str], bounds: Round, claims: Mapping[str, DocumentClass]
+    ) -> dict[str, Sighting]:
         """What the origins say of these URLs (see `record_url`), as far as the bounds allow.
 
+        `claims` are the classes that the documents there are said to be of, where anything is said.
         Raises LedgerUnavailable: what cannot be recorded is not told either.
         """
         sightings: dict[str, Sighting] = {}
@@ -59,7 +67,7 @@ class Prober:
                 if faults:
                     return
                 try:
-                    sightings[key] = await self._rechecks.ask(parse_target(key))
+                    sightings[key] = await self._rechecks.ask(parse_target(key), Realm.PUBLIC, claims.get(key))
                 except LedgerUnavailable as error:
                     faults.append(error)
 

@@ -6,6 +6,8 @@ recorded here. What cannot be read is a refusal and never an error.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote, unquote_plus
@@ -16,11 +18,12 @@ from proxy.catalogs.reading import read_catalog
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.redirects import POLICIES, REDIRECTS, Hop, NotFollowed, next_hop
 from proxy.engine.answers import refusal
+from proxy.engine.catalogs.aside import aside, weight
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Complete, Outcome, Refusal, Streaming
 from proxy.http.codings import CodingFault, decode_body
 from proxy.http.fields import Fields
-from proxy.http.messages import Realm, Request
+from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import Target
 from proxy.http.timestamps import timestamp
@@ -31,6 +34,8 @@ MOST_OCTETS: Final = 16 * 2**20
 MOST_PAGES: Final = 200
 MOST_OF_PAGES: Final = 50_000
 """Entries of all pages together."""
+# Servers of a further page, where the URL of the first says nothing: as many as registries give.
+_OF_A_PAGE: Final = "100"
 _LONGEST_CURSOR: Final = 2_048
 _ACCEPT: Final = "application/ai-catalog+json, application/linkset+json, application/json;q=0.9, */*;q=0.1"
 _READABLE: Final = "AI Catalogs, API catalogs (linksets), lists of MCP registries and of agent cards, and of ANP"
@@ -66,8 +71,15 @@ class CatalogReader:
             (("User-Agent", agent), ("Accept", _ACCEPT), ("Accept-Encoding", "gzip, deflate")),
         )
 
-    async def read(self, target: Target) -> CatalogRead | Refusal:
-        """The catalog, or the page of one, at `target` alone."""
+    async def read(self, target: Target, until: float | None = None) -> CatalogRead | Refusal:
+        """The catalog, or the page of one, at `target` alone, by `until`, a time of the event loop."""
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._read(target)
+        except TimeoutError:
+            return _refused(Request("GET", target, self._fields, is_ours=True), _LATE)
+
+    async def _read(self, target: Target) -> CatalogRead | Refusal:
         place, hops = target, list[Hop]()
         while True:
             # A redirect is a publisher's word, and leads to nowhere that a client could not have named elsewhere.
@@ -79,7 +91,7 @@ class CatalogReader:
             assert isinstance(answer, Complete | Streaming)
             if answer.head.status not in REDIRECTS:
                 body = await _body(answer)
-                got = body if isinstance(body, Problem) else self._judged(target, place, answer, body)
+                got = body if isinstance(body, Problem) else await self._judged(target, place, answer, body)
                 return _refused(request, got) if isinstance(got, Problem) else got
             _let_go(answer)
             policy, location = POLICIES[DocumentClass.OTHER], answer.head.fields.get("location")
@@ -92,69 +104,104 @@ class CatalogReader:
             hops.append(step.hop)
             place = step.hop.target
 
-    async def read_all(self, target: Target, since: float | None = None) -> CatalogRead | Refusal:
+    async def read_all(
+        self, target: Target, since: float | None = None, until: float | None = None
+    ) -> CatalogRead | Refusal:
         """The catalog at `target` with all its further pages; of a registry, what has changed since then.
 
-        A page that repeats an earlier cursor ends it, and so does one that cannot be read.
+        A page that repeats an earlier cursor ends it, and so does one that cannot be read, or not by `until`.
         """
         if since is not None:
             target = with_parameter(target, "updated_since", timestamp(since, "seconds"))
-        first = await self.read(target)
+        first = await self.read(target, until)
         if isinstance(first, Refusal):
             return first
+        if "limit" not in _parameters(target):
+            target = with_parameter(target, "limit", _OF_A_PAGE)
         # Of the further pages their entries alone are kept.
         entries, outcomes, as_of = list(first.catalog.entries), list(first.outcomes), first.as_of
         cursor, seen = first.catalog.next_cursor, set[str]()
         note, fault = first.note, None
         while cursor and note is None:
             note = _end(cursor, seen, len(outcomes), len(entries))
+            # Pages that are at hand end no wait, and take their time all the same.
+            if note is None and until is not None and asyncio.get_running_loop().time() >= until:
+                note = _time_is_over(len(outcomes) + 1)
             if note is not None:
                 break
             seen.add(cursor)
-            page = await self.read(with_parameter(target, "cursor", cursor))
+            page = await self.read(with_parameter(target, "cursor", cursor), until)
             if isinstance(page, Refusal):
-                note, fault = f"Page {len(outcomes) + 1} cannot be read: {page.problem.detail}", page
+                note, fault = _unread(len(outcomes) + 1, page)
                 break
             entries += page.catalog.entries
             outcomes += page.outcomes
             as_of = min(as_of, page.as_of)
             cursor, note = page.catalog.next_cursor, page.note
+            await asyncio.sleep(0)
         whole = replace(first.catalog, entries=tuple(entries[:MOST_OF_PAGES]), next_cursor=cursor)
         return replace(first, catalog=whole, outcomes=tuple(outcomes), as_of=as_of, note=note, fault=fault)
 
-    def _judged(
+    async def _judged(
         self, asked: Target, place: Target, answer: Complete | Streaming, body: bytes
     ) -> CatalogRead | Problem:
-        head = answer.head
+        head, as_of = answer.head, self._clock() - (answer.outcome.age or 0)
         if head.status not in _OF_DOCUMENTS:
             slug = _SLUGS.get(head.status, Slug.NOT_A_DOCUMENT)
             slug = Slug.ORIGIN_UNREACHABLE if head.status >= 500 else slug
             return Problem(slug, f"The origin of the catalog answered {head.status}.")
-        decoded = decode_body(head.fields.get("content-encoding"), body, MOST_OCTETS)
-        if decoded is CodingFault.TOO_LARGE:
-            return _TOO_LARGE
-        if isinstance(decoded, CodingFault):
-            detail = "The body of the catalog does not decode by its Content-Encoding."
-            return Problem(Slug.NOT_A_DOCUMENT, detail, {"reason": decoded.value})
-        try:
-            catalog = read_catalog(decoded, head.fields.get("content-type"), place)
-        except NotACatalog as error:
-            detail = f"What is there is no catalog: {error.detail}. What can be read: {_READABLE}."
-            return Problem(Slug.NOT_A_DOCUMENT, detail, {"expected": _READABLE})
-        as_of = self._clock() - (answer.outcome.age or 0)
+        got = await aside(weight(head.fields, body), lambda: _catalog(head, body, place))
+        if isinstance(got, Problem):
+            return got
+        decoded, catalog = got
         return CatalogRead(asked, catalog, decoded, (answer.outcome,), as_of, catalog.limit_note)
 
 
 _TOO_LARGE: Final = Problem(
     Slug.TOO_LARGE, f"The catalog is larger than {MOST_OCTETS} bytes.", {"limit": MOST_OCTETS}
 )
+_LATE: Final = Problem(Slug.ORIGIN_TIMEOUT, "The catalog has not come in the time that there is for it.")
+
+
+def _catalog(head: ResponseHead, body: bytes, place: Target) -> tuple[bytes, Catalog] | Problem:
+    """The body, content coding removed, and the catalog in it."""
+    decoded = decode_body(head.fields.get("content-encoding"), body, MOST_OCTETS)
+    if decoded is CodingFault.TOO_LARGE:
+        return _TOO_LARGE
+    if isinstance(decoded, CodingFault):
+        detail = "The body of the catalog does not decode by its Content-Encoding."
+        return Problem(Slug.NOT_A_DOCUMENT, detail, {"reason": decoded.value})
+    try:
+        return decoded, read_catalog(decoded, head.fields.get("content-type"), place)
+    except NotACatalog as error:
+        detail = f"What is there is no catalog: {error.detail}. What can be read: {_READABLE}."
+        return Problem(Slug.NOT_A_DOCUMENT, detail, {"expected": _READABLE})
 
 
 def with_parameter(target: Target, name: str, value: str) -> Target:
     """`target` with one query parameter set, whatever it was before; the others are left as they are."""
     parts = (target.query or "").split("&")
-    kept = [part for part in parts if part and unquote_plus(part.partition("=")[0]) != name]
+    kept = [part for part in parts if part and _name(part) != name]
     return replace(target, query="&".join([*kept, f"{name}={quote(value, safe='', errors='replace')}"]))
+
+
+def _parameters(target: Target) -> Iterator[str]:
+    return map(_name, (target.query or "").split("&"))
+
+
+def _name(part: str) -> str:
+    return unquote_plus(part.partition("=")[0])
+
+
+def _unread(page: int, end: Refusal) -> tuple[str, Refusal | None]:
+    """What is to be said of pages from this one on, and whether that is a fault of somebody's."""
+    if end.problem.detail == _LATE.detail:
+        return _time_is_over(page), None
+    return f"Page {page} cannot be read: {end.problem.detail}", end
+
+
+def _time_is_over(page: int) -> str:
+    return f"The time is over: page {page} and those after it are not read."
 
 
 def _end(cursor: str, seen: set[str], pages: int, entries: int) -> str | None:

@@ -1,7 +1,7 @@
 """The watch list: catalogs that the operator names, read again and again, and what has become of their entries.
 
-A look that fails changes nothing of what is held, and is repeated sooner than a good one. No client waits for any
-of this.
+A look that fails takes nothing away of what is held, and is repeated sooner than a good one. One that was cut short
+has failed, but what it saw is held beside the rest. No client waits for any of this.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _FIRST_AFTER: Final = 1.0
 _FIRST_PAUSE: Final = 60.0
 _DOUBLINGS: Final = 20
 _SPREAD: Final = 0.1
+# Seconds that one look may take.
+_A_LOOK: Final = 300.0
 
 _log = logging.getLogger("proxy.catalogs")
 
@@ -130,16 +132,16 @@ class WatchList:
     async def _read(self, watch: _Watch) -> str | None:
         """One look; why it failed, or None."""
         started, holding = self._clock(), watch.holding
-        since = holding.since(started)
-        read = await self._reader.read_all(watch.target, since)
+        since, until = holding.since(started), asyncio.get_running_loop().time() + _A_LOOK
+        read = await self._reader.read_all(watch.target, since, until)
         refused = read if isinstance(read, Refusal) else read.fault
         if refused is not None:
             return f"{refused.problem.slug}: {refused.problem.detail}"
         assert not isinstance(read, Refusal)
         holding.take(read, started, is_whole=since is None)
-        standings = await self._judgement.standings(holding.keys(), BEHIND_THE_SCENES)
+        standings = await self._judgement.standings(holding.keys(), BEHIND_THE_SCENES, holding.claims, until)
         holding.judge(standings, self._clock())
-        return None
+        return read.note
 
 
 def _tell(watch: _Watch, failure: str | None) -> None:

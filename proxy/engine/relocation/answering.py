@@ -67,7 +67,11 @@ class Answering:
             case Gone() as gone:
                 return self._gone(request, record, gone)
             case Relocated(location, ttl) if not parse_request_directives(request.fields).no_cache:
-                return self._moved(request, *self._end_of(location, ttl, now), now)
+                end = self._end_of(record.url, location, ttl, now)
+                if end is not None:
+                    return self._moved(request, *end, now)
+                # What was moved has been moved back: the origin of one of them knows.
+                self._rechecks.soon(target, request.realm, is_wanted=not self._rechecks.has_asked(record.url))
         return None
 
     def _readable(self, url: str) -> Record | None:
@@ -77,14 +81,17 @@ class Answering:
         except LedgerUnavailable:
             return None
 
-    def _end_of(self, location: str, ttl: float, now: float) -> tuple[str, float]:
-        """Where the moves lead that are recorded one after another, and how long all of them hold."""
-        seen = {location}
+    def _end_of(self, url: str, location: str, ttl: float, now: float) -> tuple[str, float] | None:
+        """Where the moves from `url` lead that are recorded one after another, and how long all of them hold; None
+        where they lead round in a circle."""
+        seen = {url, location}
         for _ in range(_MOST_MOVES):
             record = self._readable(record_url(_parsed(location)))
             onwards = answer_of(record, now)
-            if not isinstance(onwards, Relocated) or onwards.target in seen:
+            if not isinstance(onwards, Relocated):
                 break
+            if onwards.target in seen:
+                return None
             location, ttl = onwards.target, min(ttl, onwards.ttl)
             seen.add(location)
         return location, ttl
@@ -92,7 +99,8 @@ class Answering:
     def _moved(self, request: Request, location: str, ttl: float, now: float) -> Complete:
         target = _parsed(location)
         # Within its origin the reference fits whatever name the client has for that.
-        reference = target.request_target if target.origin == request.target.origin else location
+        is_within = target.origin == request.target.origin and not target.path.startswith("//")
+        reference = target.request_target if is_within else location
         lines = (
             ("Date", format_http_date(now)),
             ("Location", reference),

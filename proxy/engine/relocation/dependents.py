@@ -12,9 +12,10 @@ from proxy.engine.state import EngineState
 from proxy.http.codings import CodingFault, decode_body
 from proxy.http.targets import parse_target
 from proxy.ports import StoreUnavailable
-from proxy.relocation.changes import Change
+from proxy.relocation.changes import Change, Event
 from proxy.relocation.records import State
 
+_OVER: Final = frozenset({Event.REVIVED, Event.WITHDRAWN})
 # More than any class of these lets pass.
 _MOST_DECODED: Final = 8 * 2**20
 
@@ -30,7 +31,9 @@ class Dependents:
 
     def told(self, url: str, change: Change) -> None:
         """Implements writing.Told."""
-        if change.record is not None and change.record.state is State.GONE:
+        is_gone = change.record is not None and change.record.state is State.GONE
+        # What was recorded and is so no more is not to be told from the store either.
+        if is_gone or change.event in _OVER:
             self._store.remove(url)
             self._copies.answered(url)
         named = tuple(uri_scope(uri) for uri in self._naming(url))

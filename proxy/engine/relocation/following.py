@@ -1,10 +1,13 @@
-"""Where a permanent redirect leads, read through the cache: whether a document is there, and whose it is (OV-3)."""
+"""Where a permanent redirect leads: whether a document is there now, and whose it is (OV-3).
+
+Every place on the way is asked itself, past caches, mirrors and records: what is stored says nothing of now, and
+what somebody else's redirect leads to is recorded of nobody but him.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from proxy.caching.vouching import TrustState
@@ -12,47 +15,37 @@ from proxy.discovery.access.manifest import stated_site
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import POLICIES as FORMATS
 from proxy.discovery.classes import DocumentClass, DocumentFormat, classify
-from proxy.discovery.gate import GateReason, NotADocument
-from proxy.discovery.names import same_site
+from proxy.discovery.names import is_local, same_site
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
+from proxy.discovery.redirects import Hop as Step
 from proxy.engine.discovery.provenance import vouches
-from proxy.engine.discovery.reader import Reader
-from proxy.engine.discovery.reading import (
-    CENTRAL,
-    CENTRAL_DETAIL,
-    Manner,
-    Reading,
-    ReadOutcome,
-    Refused,
-    document_of,
-)
-from proxy.engine.relocation.asking import PAGES
+from proxy.engine.discovery.reading import Reading, ReadOutcome, document_of
+from proxy.engine.places import Places
+from proxy.engine.relocation.inquiry import Inquiry, Told
 from proxy.engine.relocation.rechecks import Followed
 from proxy.engine.vouching import DomainTrust
-from proxy.http.fields import essence
-from proxy.http.messages import Realm, ResponseHead
+from proxy.http.fields import NO_FIELDS
+from proxy.http.messages import Realm, Request
 from proxy.http.targets import MalformedTarget, Target, parse_target
-from proxy.ledgers import Ledger, LedgerUnavailable
-from proxy.ports import Clock
+from proxy.ports import OriginFault, OriginUnavailable
 from proxy.relocation.confirmation import Ending, Hop, permanent_run
-from proxy.relocation.records import Proof, Record, record_url
+from proxy.relocation.records import Proof, Record
 
 _CANONICAL: Final = ("canonical", "canonical_url")
-_BEGINNINGS: Final = (b"<!doctype html", b"<html")
-_PAGE: Final = NotADocument(GateReason.HTML, "a page for people is no document of any kind")
 _VERIFIED: Final = frozenset({TrustState.VERIFIED, TrustState.STALE_TRUST})
 # What is not for us today may be there all the same.
 _NOT_FOR_US: Final = frozenset({401, 403, 429})
+_AT_ONCE: Final = 2
+_PATIENCE: Final = 20.0
 
 
 class Following:
-    """Follows records' locations as discovery follows redirects; it never asks the recorded URL itself."""
+    """Follows the locations of records; it never asks the recorded URL itself."""
 
-    def __init__(self, reader: Reader, trust: DomainTrust | None, ledger: Ledger, clock: Clock) -> None:
-        self._reader = reader
+    def __init__(self, inquiry: Inquiry, trust: DomainTrust | None) -> None:
+        self._inquiry = inquiry
         self._trust = trust
-        self._ledger = ledger
-        self._clock = clock
+        self._places = Places(_AT_ONCE, _PATIENCE)
 
     async def follow(self, record: Record, realm: Realm) -> Followed:
         """What there is where `record`, of a move, says. Never raises.
@@ -60,26 +53,40 @@ class Following:
         Where a publisher sends to another host is asked for as public, wherever he may go who asked for the URL.
         """
         assert record.location is not None
-        asked, location = parse_target(record.url), parse_target(record.location)
+        asked, place = parse_target(record.url), parse_target(record.location)
         document_class = classify(asked.normal_path)
+        steps = [Step(asked, record.status, place)]
+        hops = [Hop(record.status, place)]
         if not _may_follow(asked, record, document_class):
-            return Followed((Hop(record.status, location),), Ending.NO_DOCUMENT, Proof.NONE)
-        judge = _no_page if document_class is DocumentClass.OTHER else None
-        realm = realm if location.host == asked.host else Realm.PUBLIC
-        manner = Manner(realm=realm, judge=judge, admit=partial(_admitted, asked))
-        reading = await self._reader.read(location, document_class, manner)
-        onwards = (Hop(hop.status, hop.target, self._lifetime(hop.source)) for hop in reading.hops)
-        hops = (Hop(record.status, location), *onwards)
+            return Followed(tuple(hops), Ending.NO_DOCUMENT, Proof.NONE)
+        while True:
+            told = await self._told(asked, place, realm, document_class)
+            if isinstance(told, Ending):
+                return Followed(tuple(hops), told, Proof.NONE)
+            if told.head.status not in REDIRECTS:
+                break
+            location = told.head.fields.get("location")
+            step = next_hop(POLICIES[document_class], asked, steps, place, told.head.status, location)
+            if isinstance(step, NotFollowed):
+                return Followed(tuple(hops), Ending.NO_DOCUMENT, Proof.NONE)
+            place = step.hop.target
+            steps.append(step.hop)
+            hops.append(Hop(told.head.status, place, told.lifetime))
+        reading = _reading(asked, place, document_class, told)
         proof = await self._proof(asked, permanent_run(hops)[-1].target, reading)
-        is_stopped = reading.status in REDIRECTS and not reading.is_found
-        return Followed(hops, _ending(reading), proof, record_url(reading.target) if is_stopped else None)
+        return Followed(tuple(hops), _ending(told), proof)
 
-    def _lifetime(self, source: Target) -> float | None:
-        """How long a hop still holds, by its own record."""
-        with suppress(LedgerUnavailable):
-            record = self._ledger.get(record_url(source))
-            return None if record is None else max(0.0, record.fresh_until - self._clock())
-        return None
+    async def _told(
+        self, asked: Target, place: Target, realm: Realm, document_class: DocumentClass
+    ) -> Told | Ending:
+        realm = realm if place.host == asked.host else Realm.PUBLIC
+        if is_central(place.host, asked.host) or is_local(place.host):
+            return Ending.NO_DOCUMENT
+        request = Request("GET", place, NO_FIELDS, realm, document_class.value)
+        try:
+            return await self._inquiry.get(request, self._places)
+        except OriginUnavailable as error:
+            return Ending.NO_DOCUMENT if error.fault is OriginFault.DENIED else Ending.UNAVAILABLE
 
     async def _proof(self, asked: Target, end: Target, reading: Reading) -> Proof:
         """The redirect is one half of a proof; the other is what the document at its end says itself."""
@@ -87,7 +94,7 @@ class Following:
             return Proof.SAME_SITE
         if not reading.is_found:
             return Proof.NONE
-        is_mutual = _names(reading, asked) or vouches(replace(reading, asked=asked))
+        is_mutual = _names(reading, asked) or vouches(reading)
         return Proof.PROVEN if is_mutual or await self._is_signed(asked, reading) else Proof.NONE
 
     async def _is_signed(self, asked: Target, reading: Reading) -> bool:
@@ -99,13 +106,15 @@ class Following:
 
 
 def _may_follow(asked: Target, record: Record, document_class: DocumentClass) -> bool:
-    """Whether documents of the class follow redirects that far (OV-9), and not to a central service."""
+    """Whether documents of the class follow redirects that far (OV-9)."""
     step = next_hop(POLICIES[document_class], asked, (), asked, record.status, record.location)
-    return not isinstance(step, NotFollowed) and _admitted(asked, step.hop.target) is None
+    return not isinstance(step, NotFollowed)
 
 
-def _admitted(asked: Target, target: Target) -> Refused | None:
-    return Refused(CENTRAL, CENTRAL_DETAIL) if is_central(target.host, asked.host) else None
+def _reading(asked: Target, place: Target, document_class: DocumentClass, told: Told) -> Reading:
+    outcome = ReadOutcome.FOUND if told.is_document else ReadOutcome.ABSENT
+    reading = Reading(asked, place, document_class, outcome, told.head.status, told.head.fields)
+    return replace(reading, body=told.body or b"")
 
 
 def _names(reading: Reading, asked: Target) -> bool:
@@ -127,15 +136,9 @@ def _is_of_host(reference: object, host: str) -> bool:
     return False
 
 
-def _ending(reading: Reading) -> Ending:
-    if reading.is_found:
+def _ending(told: Told) -> Ending:
+    if told.is_document:
         return Ending.DOCUMENT
-    if reading.outcome is ReadOutcome.FAILED or reading.status in _NOT_FOR_US:
+    if told.head.status >= 500 or told.head.status in _NOT_FOR_US:
         return Ending.UNAVAILABLE
     return Ending.NO_DOCUMENT
-
-
-def _no_page(head: ResponseHead, body: bytes) -> NotADocument | None:
-    """Where the kind is not known, an answer meant for people is not what agents were looking for (OV-10)."""
-    is_page = essence(head.fields.get("content-type")) in PAGES
-    return _PAGE if is_page or body[:64].lstrip().lower().startswith(_BEGINNINGS) else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from enum import Enum
 from typing import Final
 
 from proxy.caching.freshness import Exchange
+from proxy.caching.vary import parse_vary
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.acceptance import Refused
-from proxy.engine.relocation.asking import Asking, Said, varies
+from proxy.engine.relocation.asking import Asking, Said, may_vary, said_in
 from proxy.engine.relocation.rechecks import Rechecks
 from proxy.engine.state import EngineState
 from proxy.http.messages import Realm, Request, ResponseHead
@@ -31,6 +33,16 @@ _GONE: Final = 410
 _READING: Final = frozenset({"GET", "HEAD"})
 
 
+class Heard(Enum):
+    """To whom the origin says what it has answered."""
+
+    NOT_EXAMINED = "not-examined"
+    """It says nothing for good, or nothing that could be recorded."""
+    FOR_ALL = "for-all"
+    FOR_ONE = "for-one"
+    """Nobody else gets this answer, as far as is known."""
+
+
 class Hearing:
     """Listens to the answers of origins."""
 
@@ -41,26 +53,25 @@ class Hearing:
         self._rules = state.rules
         self._clock = state.clock
 
-    async def hear(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
-        """Record what lasts, if the origin says it to anybody; the status that it gives to anybody, None where that
-        was not to be found out. Raises Refused where that cannot be recorded.
-        """
+    async def hear(self, request: Request, head: ResponseHead, exchange: Exchange) -> Heard:
+        """Record what lasts, if the origin says it to anybody. Raises Refused where that cannot be recorded."""
         target = request.target
         if target.scheme != "https" or request.realm is Realm.LOCAL:
-            return None
+            return Heard.NOT_EXAMINED
         if head.status not in LASTING:
             self._may_contradict(request)
-            return None
+            return Heard.NOT_EXAMINED
         if not _is_recordable(target, head) or self._may_do_something(request):
-            return None
+            return Heard.NOT_EXAMINED
         if request.method not in _READING:
             # What it is for reading is asked behind the answer, which is for this method alone.
             self._rechecks.soon(target, request.realm, is_wanted=not self._asking.has_asked(record_url(target)))
-            return None
+            return Heard.NOT_EXAMINED
         try:
-            return await self._recorded(request, head, exchange)
+            is_for_all = await self._is_for_all(request, head, exchange)
         except LedgerUnavailable:
             raise Refused(_UNRECORDED) from None
+        return Heard.FOR_ALL if is_for_all else Heard.FOR_ONE
 
     def _may_contradict(self, request: Request) -> None:
         """An origin that answers otherwise than is recorded is asked what it says to anybody."""
@@ -75,26 +86,25 @@ class Hearing:
         is_other = self._rules.of(request).document_class is DocumentClass.OTHER
         return is_other and request.target.query is not None and not request.is_ours
 
-    async def _recorded(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
-        target = request.target
-        url, said = record_url(target), (head.status, tuple(head.fields.get_all("location")))
+    async def _is_for_all(self, request: Request, head: ResponseHead, exchange: Exchange) -> bool:
+        url, said = record_url(request.target), said_in(head)
         if self._asking.has_said(url, said) or self._is_recorded(url, request, said):
-            return head.status
-        status = await self._said_to_anybody(request, head, exchange)
-        self._rechecks.follow_up(target, request.realm)
-        return status
+            return True
+        if self._asking.is_asked_enough(url):
+            return False
+        is_for_all = await self._is_said_to_anybody(request, head, exchange)
+        self._rechecks.follow_up(request.target, request.realm)
+        return is_for_all
 
-    async def _said_to_anybody(self, request: Request, head: ResponseHead, exchange: Exchange) -> int | None:
+    async def _is_said_to_anybody(self, request: Request, head: ResponseHead, exchange: Exchange) -> bool:
         # That something is gone is asked twice: it ends what others have, and only the body tells of a successor.
-        if request.is_ours and head.status != _GONE:
+        if request.is_ours and head.status != _GONE and not may_vary(head):
             await self._asking.take(request, head, exchange)
-            return head.status
+            return True
         sighting = await self._asking.ask_for_client(request.target, request.realm)
-        if sighting.status != NO_ANSWER:
-            return sighting.status
-        # Said to one client, and to nobody else yet.
-        self._rechecks.soon(request.target, request.realm, is_wanted=True)
-        return None
+        if sighting.status == NO_ANSWER:
+            self._rechecks.soon(request.target, request.realm, is_wanted=True)
+        return self._asking.has_said(record_url(request.target), said_in(head))
 
     def _is_recorded(self, url: str, request: Request, said: Said) -> bool:
         """Whether just that is recorded, and holds. Raises LedgerUnavailable."""
@@ -107,7 +117,7 @@ class Hearing:
 
 def _is_recordable(target: Target, head: ResponseHead) -> bool:
     """Whether a record can say it at all; a URL with a secret is above all not asked for once more."""
-    if url_fault(target) is not None or varies(head):
+    if url_fault(target) is not None or parse_vary(head.fields) is None:
         return False
     return head.status == _GONE or isinstance(recordable_location(target, head.fields.get_all("location")), Target)
 

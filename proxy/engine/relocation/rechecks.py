@@ -7,14 +7,15 @@ record itself, for longer each time.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.catalogs.verdicts import Sighting
-from proxy.discovery.names import same_site
+from proxy.discovery.classes import DocumentClass
+from proxy.discovery.names import registrable_domain
+from proxy.engine.places import Places
 from proxy.engine.relocation.asking import Asking
 from proxy.engine.relocation.writing import Writer
 from proxy.http.messages import Realm
@@ -22,19 +23,22 @@ from proxy.http.targets import Target, parse_target
 from proxy.ledgers import Ledger, LedgerUnavailable
 from proxy.ports import Clock
 from proxy.relocation.changes import Change, Event, Reason, ignored
-from proxy.relocation.confirmation import PERMANENT, Ending, Hop, confirmed, permanent_run, unfollowed
+from proxy.relocation.confirmation import PERMANENT, Ending, Hop, confirmed
 from proxy.relocation.lookup import is_due
 from proxy.relocation.records import Proof, Record, State, record_id, record_url
 from proxy.relocation.rules import RelocationRules
+from proxy.relocation.sightings import Sighting
 
-_AT_ONCE: Final = 8
+# Under way and waiting, in all and of one registrable domain; and how many of them at once.
 _MOST: Final = 512
+_MOST_OF_SITE: Final = 32
+_AT_ONCE: Final = 8
+_AT_ONCE_OF_SITE: Final = 2
+_FOLLOWING_SECONDS: Final = 30.0
 # A round through all records, and what reading them may take of the time.
 _BETWEEN_ROUNDS: Final = 60.0
 _PAGE: Final = 200
 _SHARE: Final = 20.0
-
-_is_following: ContextVar[bool] = ContextVar("is_following", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +48,6 @@ class Followed:
     hops: tuple[Hop, ...]
     ending: Ending
     proof: Proof
-    stopped_at: str | None = None
-    """The URL, in normal form, whose own redirect was followed no further."""
-
-    def after(self, passed: int) -> Followed:
-        """The same way from its hop number `passed` on: who sends within his own domain needs no proof."""
-        source, end = self.hops[passed - 1].target, permanent_run(self.hops)[-1].target
-        proof = Proof.SAME_SITE if same_site(source.host, end.host) else Proof.NONE
-        return Followed(self.hops[passed:], self.ending, proof)
 
 
 Follow = Callable[[Record, Realm], Awaitable[Followed]]
@@ -62,21 +58,25 @@ class Rechecks:
     """What is asked again, once for each URL at a time."""
 
     def __init__(
-        self, asking: Asking, writer: Writer, ledger: Ledger, clock: Clock, rules: RelocationRules
+        self,
+        asking: Asking,
+        follow: Follow,
+        writer: Writer,
+        ledger: Ledger,
+        clock: Clock,
+        rules: RelocationRules,
     ) -> None:
         self._asking = asking
+        self._follow_on = follow
         self._writer = writer
         self._ledger = ledger
         self._clock = clock
         self._rules = rules
-        self._follow_on: Follow | None = None
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._of_site: Counter[str] = Counter()
         self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places_of_sites = Places(_AT_ONCE_OF_SITE, None)
         self._rounds: asyncio.Task[None] | None = None
-
-    def begin(self, follow: Follow) -> None:
-        """From now on redirects can be followed."""
-        self._follow_on = follow
 
     def begin_rounds(self) -> None:
         """From now on every record has its turn, whether anybody asks for its URL or not."""
@@ -103,25 +103,39 @@ class Rechecks:
         It is asked again where that is due, or where somebody says that it `is_wanted` now.
         """
         url = record_url(target)
-        if url in self._under_way or len(self._under_way) >= _MOST or not (is_wanted or self._is_to_ask(url)):
+        if url in self._under_way or not (is_wanted or self._is_to_ask(url)):
             return
-        task = asyncio.get_running_loop().create_task(self._recheck(target, url, realm, is_wanted=is_wanted))
+        site = registrable_domain(target.host)
+        if len(self._under_way) >= _MOST or self._of_site[site] >= _MOST_OF_SITE:
+            return
+        task = asyncio.get_running_loop().create_task(self._recheck(target, url, realm, site, is_wanted=is_wanted))
         self._under_way[url] = task
-        task.add_done_callback(lambda _: self._under_way.pop(url, None))
+        self._of_site[site] += 1
+        task.add_done_callback(lambda _: self._ended(url, site))
 
-    async def ask(self, target: Target, realm: Realm = Realm.PUBLIC) -> Sighting:
-        """What the origin says of `target` now, recorded. Raises LedgerUnavailable."""
-        sighting = await self._asking.ask(target, realm)
+    def _ended(self, url: str, site: str) -> None:
+        del self._under_way[url]
+        self._of_site[site] -= 1
+        if not self._of_site[site]:
+            del self._of_site[site]
+
+    def has_asked(self, url: str) -> bool:
+        """Whether the origin was asked less than a minute ago."""
+        return self._asking.has_asked(url)
+
+    async def ask(
+        self, target: Target, realm: Realm = Realm.PUBLIC, claimed: DocumentClass | None = None
+    ) -> Sighting:
+        """What the origin says of `target` now, recorded. Raises LedgerUnavailable.
+
+        `claimed` is what somebody says that is there, for where the path does not tell.
+        """
+        sighting = await self._asking.ask(target, realm, claimed)
         self.follow_up(target, realm)
         return sighting
 
     def follow_up(self, target: Target, realm: Realm) -> None:
-        """After something was recorded: where it moved to is looked at, once for all who come to know of it.
-
-        What is met on the way there is settled with it, or a publisher could send the proxy on and on.
-        """
-        if _is_following.get():
-            return
+        """After something was recorded: where it moved to is looked at, once for all who come to know of it."""
         with suppress(LedgerUnavailable):
             record = self._ledger.get(record_url(target))
             if record is not None and _is_to_follow(record, self._clock()):
@@ -142,10 +156,11 @@ class Rechecks:
             return record is not None and _is_to_follow(record, self._clock())
         return False
 
-    async def _recheck(self, target: Target, url: str, realm: Realm, *, is_wanted: bool) -> None:
+    async def _recheck(self, target: Target, url: str, realm: Realm, site: str, *, is_wanted: bool) -> None:
         # How it ends is in the record; what could not be written is asked for again.
         with suppress(LedgerUnavailable):
-            async with self._places:
+            # Of a site that keeps everybody waiting only as many wait as leave room for others.
+            async with self._places_of_sites.place(site), self._places:
                 await self._look_into(target, url, realm, is_wanted=is_wanted)
 
     async def _look_into(self, target: Target, url: str, realm: Realm, *, is_wanted: bool) -> None:
@@ -161,27 +176,20 @@ class Rechecks:
             await self._follow(record, realm)
 
     async def _follow(self, record: Record, realm: Realm) -> None:
-        if self._follow_on is None:
-            return
-        _is_following.set(True)
-        followed = await self._follow_on(record, realm)
-        await self._settle(record.url, followed)
-        for passed in range(1, len(permanent_run(followed.hops))):
-            url = record_url(followed.hops[passed - 1].target)
-            await self._settle(url, followed.after(passed))
-        if followed.stopped_at is not None:
-            await self._writer.change(followed.stopped_at, lambda current: unfollowed(current, self._clock()))
-            self._asking.forget(followed.stopped_at)
+        try:
+            async with asyncio.timeout(_FOLLOWING_SECONDS):
+                followed = await self._follow_on(record, realm)
+        except TimeoutError:
+            followed = Followed((_first_hop(record),), Ending.UNAVAILABLE, Proof.NONE)
 
-    async def _settle(self, url: str, followed: Followed) -> None:
         def settled(current: Record | None) -> Change:
             if current is None:
                 return ignored(None, Reason.NOTHING_PENDING)
             return confirmed(current, followed.hops, followed.ending, followed.proof, self._clock(), self._rules)
 
-        change = await self._writer.change(url, settled)
+        change = await self._writer.change(record.url, settled)
         if change.event is Event.DROPPED:
-            self._asking.hold(url)
+            self._asking.hold(record.url)
 
     async def _go_round(self) -> None:
         loop = asyncio.get_running_loop()
@@ -204,6 +212,11 @@ class Rechecks:
             if is_due(record, now):
                 self.soon(parse_target(record.url))
         return record_id(records[-1].url) if len(records) == _PAGE else None
+
+
+def _first_hop(record: Record) -> Hop:
+    assert record.location is not None
+    return Hop(record.status, parse_target(record.location))
 
 
 def _is_to_follow(record: Record, now: float) -> bool:

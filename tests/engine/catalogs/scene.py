@@ -8,14 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from proxy.catalogs.verdicts import Sighting
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.catalogs.judging import Judgement
 from proxy.engine.catalogs.reading import CatalogRead, CatalogReader
 from proxy.engine.catalogs.watching import WatchList
 from proxy.engine.outcome import Refusal
+from proxy.http.messages import Realm
 from proxy.http.targets import Target, parse_target
 from proxy.ledgers import LedgerDamaged, LedgerUnavailable
 from proxy.relocation.records import Proof, Record, State, record_url
+from proxy.relocation.sightings import Sighting, Source
 from proxy.stores.memoryledger import MemoryLedger
 from tests.simulators.clock import START
 from tests.simulators.engine import Simulation, engine
@@ -87,6 +89,7 @@ class Origins:
     sightings: dict[str, Sighting] = field(default_factory=dict)
     said: dict[str, Record] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    claims: dict[str, DocumentClass | None] = field(default_factory=dict)
     due: list[str] = field(default_factory=list)
     hanging: set[str] = field(default_factory=set)
     hosts_at_once: int = 0
@@ -96,9 +99,11 @@ class Origins:
     def soon(self, target: Target) -> None:
         self.due.append(target.uri)
 
-    async def ask(self, target: Target) -> Sighting:
+    async def ask(self, target: Target, realm: Realm, claimed: DocumentClass | None) -> Sighting:
+        assert realm is Realm.PUBLIC
         url = record_url(target)
         self.asked.append(url)
+        self.claims[url] = claimed
         self._under_way.append(target.authority)
         self.hosts_at_once = max(self.hosts_at_once, len(set(self._under_way)))
         try:
@@ -111,12 +116,12 @@ class Origins:
             raise self.fault
         if url in self.said:
             await self.records.ledger.put(self.said[url])
-            return Sighting(self.said[url].status, self.clock(), False, "probe")
-        return self.sightings.get(url, Sighting(0, self.clock(), False, "probe"))
+            return Sighting(self.said[url].status, self.clock(), False, Source.PROBE)
+        return self.sightings.get(url, Sighting(0, self.clock(), False, Source.PROBE))
 
     def serves(self, *urls: str, status: int = 200, is_document: bool | None = None) -> None:
         is_document = status == 200 if is_document is None else is_document
-        self.sightings |= {url: Sighting(status, self.clock(), is_document, "probe") for url in urls}
+        self.sightings |= {url: Sighting(status, self.clock(), is_document, Source.PROBE) for url in urls}
 
     def says(self, record: Record) -> None:
         self.said[record.url] = record

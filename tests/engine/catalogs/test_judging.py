@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from proxy.catalogs.verdicts import Verdict
+from proxy.discovery.classes import DocumentClass
 from proxy.engine.catalogs.judging import BEHIND_THE_SCENES, FOR_A_CLIENT, Judgement, is_unknown
+from proxy.http.targets import parse_target
 from proxy.ledgers import LedgerUnavailable
 from proxy.relocation.records import State
 from tests.engine.catalogs.scene import DAY, Scene, gone, moved, pending, record
@@ -97,6 +101,111 @@ class TestWhatIsStored:
         await self.stored(scene)
         await scene.put(gone(URL))
         assert await verdict(scene) is Verdict.REMOVED
+
+
+CARD = b'{"name": "A", "url": "https://a.example.com/a2a"}'
+PAGE = b"<!doctype html><title>A</title>"
+FOUND: dict[str, tuple[bytes, dict[str, Any], DocumentClass | None, bool]] = {
+    "what is claimed": (CARD, {}, DocumentClass.AGENT_CARD, True),
+    "JSON of another kind": (b'{"ok": true}', {}, DocumentClass.AGENT_CARD, False),
+    "what is for another kind": (CARD, {}, DocumentClass.AI_CATALOG, False),
+    "anything where nothing is claimed": (b'{"ok": true}', {}, None, True),
+    "a page that is declared as one": (b"{}", {"content_type": "text/html"}, None, False),
+    "a page by how it begins": (PAGE, {}, None, False),
+    "a coded page": (gzip.compress(PAGE), {"fields": [("Content-Encoding", "gzip")]}, None, False),
+    "what is claimed, coded": (
+        gzip.compress(CARD),
+        {"fields": [("Content-Encoding", "gzip")]},
+        DocumentClass.AGENT_CARD,
+        True,
+    ),
+    "what does not decode": (CARD, {"fields": [("Content-Encoding", "zz")]}, DocumentClass.AGENT_CARD, False),
+    "what does not decode, of no kind": (CARD, {"fields": [("Content-Encoding", "zz")]}, None, True),
+    "larger than a card may be": (
+        CARD + b" " * 2**20,
+        {},
+        DocumentClass.AGENT_CARD,
+        False,
+    ),
+    "a long one": (CARD + b" " * 2**18, {}, DocumentClass.AGENT_CARD, True),
+}
+
+
+@pytest.mark.parametrize(("body", "how", "claimed", "confirms"), FOUND.values(), ids=FOUND)
+class TestOfWhatKind:
+    """Of the kind that is listed, or absent: that anything is there confirms nothing (C-15)."""
+
+    async def test_stored(
+        self, body: bytes, how: dict[str, Any], claimed: DocumentClass | None, confirms: bool
+    ) -> None:
+        scene = Scene()
+        scene.publish(body, URL, **{"content_type": "application/json", **how})
+        await scene.sim.ask(URL)
+        claims = {} if claimed is None else {URL: claimed}
+        standing = (await scene.judgement.standings([URL], None, claims))[URL]
+        assert standing.evidence["source"] == "cache"
+        assert (standing.verdict is Verdict.CONFIRMED) is confirms
+
+    async def test_asked_for(
+        self, body: bytes, how: dict[str, Any], claimed: DocumentClass | None, confirms: bool
+    ) -> None:
+        scene = Scene()
+        sim, relocating = scene.sim, scene.sim.relocating
+        judgement = Judgement(relocating.answering.record, relocating.rechecks, sim.store, sim.clock)
+        scene.publish(body, URL, **{"content_type": "application/json", **how})
+        claims = {} if claimed is None else {URL: claimed}
+        standing = (await judgement.standings([URL], FOR_A_CLIENT, claims))[URL]
+        assert standing.evidence["source"] == "probe"
+        assert (standing.verdict is Verdict.CONFIRMED) is confirms
+        await relocating.close()
+
+
+class TestClaims:
+    async def test_the_path_says_more(self) -> None:
+        scene, url = Scene(), "https://a.example.com/.well-known/agent-card.json"
+        scene.publish(CARD, url, content_type="application/json")
+        await scene.sim.ask(url)
+        standings = await scene.judgement.standings([url], None, {url: DocumentClass.OPENAPI})
+        assert standings[url].verdict is Verdict.CONFIRMED
+
+    async def test_are_told_to_who_asks(self) -> None:
+        scene = Scene()
+        await scene.judgement.standings([URL, FAR], FOR_A_CLIENT, {URL: DocumentClass.AGENT_CARD})
+        assert scene.origins.claims == {URL: DocumentClass.AGENT_CARD, FAR: None}
+
+    async def test_keep_no_record(self) -> None:
+        """What a catalog says of a URL does not hold it for gone when its origin has something there again."""
+        scene = Scene()
+        relocating = scene.sim.relocating
+        scene.publish(b"", URL, status=410, max_age=60)
+        await scene.sim.ask(URL)
+        assert relocating.answering.record(URL) is not None
+        scene.publish(b"{}", URL, content_type="application/json")
+        sighting = await relocating.rechecks.ask(parse_target(URL), claimed=DocumentClass.AGENT_CARD)
+        assert (sighting.status, sighting.is_document) == (200, False)
+        assert relocating.answering.record(URL) is None
+        await relocating.close()
+
+
+class TestTime:
+    async def test_over(self) -> None:
+        """The records are looked at all the same."""
+        scene = Scene()
+        scene.publish(CARD, URL, content_type="application/json")
+        await scene.sim.ask(URL)
+        await scene.put(gone(NEW))
+        scene.origins.serves(FAR)
+        now = asyncio.get_running_loop().time()
+        standings = await scene.judgement.standings([URL, NEW, FAR], FOR_A_CLIENT, {}, now - 1)
+        assert [standings[url].verdict for url in (URL, NEW)] == [Verdict.UNCONFIRMED, Verdict.REMOVED]
+        assert standings[FAR].evidence["reason"] == "not-probed"
+
+    async def test_nearly(self) -> None:
+        scene = Scene()
+        scene.origins.hanging = {"a.example.com"}
+        until = asyncio.get_running_loop().time() + 0.05
+        standings = await scene.judgement.standings([URL], FOR_A_CLIENT, {}, until)
+        assert standings[URL].evidence["reason"] == "not-probed"
 
 
 class TestDue:

@@ -30,7 +30,7 @@ def test_which_are_asked(keys: list[str], most: int, expected: tuple[tuple[str, 
 async def test_hosts_at_once() -> None:
     scene = Scene()
     keys = [f"https://{host}.example.com/{number}" for host in range(10) for number in range(3)]
-    sightings = await Prober(scene.origins, 2).ask(keys, Round(100, 5.0))
+    sightings = await Prober(scene.origins, 2).ask(keys, Round(100, 5.0), {})
     assert set(sightings) == set(keys) and sorted(scene.origins.asked) == sorted(keys)
     assert scene.origins.hosts_at_once == 2
 
@@ -39,14 +39,14 @@ async def test_the_time_ends() -> None:
     scene = Scene()
     scene.origins.hanging = {"slow.example.com", "slower.example.com"}
     keys = ["https://fast.example.com/", "https://slow.example.com/", "https://slower.example.com/", *B]
-    sightings = await Prober(scene.origins, 2).ask(keys, Round(100, 0.05))
+    sightings = await Prober(scene.origins, 2).ask(keys, Round(100, 0.05), {})
     assert set(sightings) == {"https://fast.example.com/"}
 
 
 async def test_no_more_is_begun_than_goes_on_at_once() -> None:
     scene = Scene()
     scene.origins.hanging = {"a.example.com"}
-    assert await Prober(scene.origins, 2).ask(A, Round(200, 0.05)) == {}
+    assert await Prober(scene.origins, 2).ask(A, Round(200, 0.05), {}) == {}
     assert len(scene.origins.asked) == 2
 
 
@@ -55,5 +55,5 @@ async def test_what_cannot_be_recorded_is_not_told() -> None:
     scene.origins.fault = LedgerUnavailable("full")
     keys = [f"https://{host}.example.com/" for host in range(10)]
     with pytest.raises(LedgerUnavailable):
-        await Prober(scene.origins, 2).ask(keys, Round(100, 5.0))
+        await Prober(scene.origins, 2).ask(keys, Round(100, 5.0), {})
     assert len(scene.origins.asked) <= 2

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import threading
 from typing import Any
 
 import pytest
 
-from proxy.catalogs.catalog import CatalogKind
+from proxy.catalogs.catalog import Catalog, CatalogKind
 from proxy.engine.catalogs import reading
 from proxy.engine.catalogs.reading import CatalogRead, with_parameter
 from proxy.engine.outcome import Refusal, Served
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request
 from proxy.http.problems import Slug
-from proxy.http.targets import parse_target
+from proxy.http.targets import Target, parse_target
 from proxy.ports import OriginFault
 from tests.engine.catalogs.scene import CATALOG, REGISTRY, Scene, catalog, entry
 from tests.simulators.clock import START
@@ -37,6 +39,10 @@ async def refused(scene: Scene, url: str = CATALOG) -> Refusal:
     got = await scene.read(url)
     assert isinstance(got, Refusal)
     return got
+
+
+def soon() -> float:
+    return asyncio.get_running_loop().time() + 0.1
 
 
 def page(*urls: str, cursor: object = None) -> bytes:
@@ -90,6 +96,25 @@ class TestAsking:
         scene.publish(body)
         assert (await read(scene)).body == body
         assert scene.sim.origin.leaked == []
+
+    async def test_a_long_one_lets_others_have_their_turn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        scene, threads = Scene(), set[int]()
+        reading_one = reading.read_catalog
+
+        def watched(body: bytes, media_type: str | None, url: Target) -> Catalog:
+            threads.add(threading.get_ident())
+            return reading_one(body, media_type, url)
+
+        monkeypatch.setattr(reading, "read_catalog", watched)
+        scene.publish(ONE)
+        await read(scene)
+        assert threads == {threading.get_ident()}
+        scene.publish(catalog(*(entry(str(n), f"https://a.example.com/{n}") for n in range(1000))), f"{CATALOG}?2")
+        scene.publish(gzip.compress(ONE), f"{CATALOG}?3", fields=[("Content-Encoding", "gzip")])
+        for number, entries in ((2, 1000), (3, 1)):
+            threads.clear()
+            assert len((await read(scene, f"{CATALOG}?{number}")).catalog.entries) == entries
+            assert len(threads) == 1 and threading.get_ident() not in threads
 
 
 class TestRedirects:
@@ -163,6 +188,18 @@ async def test_what_is_no_catalog(how: dict[str, Any], slug: Slug, status: int) 
     assert scene.sim.origin.leaked == []
 
 
+async def test_one_that_does_not_come_in_time() -> None:
+    scene = Scene()
+    scene.publish(ONE)
+    scene.sim.origin.hang("/catalog.json")
+    target = parse_target(CATALOG)
+    for ask in (scene.reader.read(target, soon()), scene.reader.read_all(target, None, soon())):
+        got = await ask
+        assert isinstance(got, Refusal)
+        assert (got.problem.slug, got.problem.status) == (Slug.ORIGIN_TIMEOUT, 504)
+        assert got.outcome.cache_status
+
+
 async def test_what_was_expected_is_told() -> None:
     scene = Scene()
     scene.publish(b"{}")
@@ -185,6 +222,39 @@ class TestPages:
         got = await scene.read_all()
         assert [one.subject for one in got.catalog.entries] == list(registry.servers)
         assert (len(got.outcomes), got.note, got.fault, got.catalog.next_cursor) == (3, None, None, None)
+
+    async def test_further_ones_are_as_long_as_they_can_be(self) -> None:
+        """A registry whose URL names no limit gives thirty at a time, which would end at six thousand."""
+        scene, registry = Scene(), Registry(10_000)
+        scene.sim.origin.answer(f"{SITE}{PATH}", registry.reply)
+        for start in range(30, 10_100, 100):
+            scene.sim.origin.answer(f"{SITE}{PATH}?limit=100&cursor=from%3A{start}", registry.reply)
+        got = await scene.read_all(f"{SITE}{PATH}")
+        assert (len(got.catalog.entries), len(got.outcomes), got.note) == (10_000, 101, None)
+
+    @pytest.mark.parametrize("query", ["limit=7", "a=b&l%69mit=7"])
+    async def test_as_long_as_their_url_says(self, query: str) -> None:
+        scene = Scene()
+        scene.publish(page("https://1.example.com/", cursor="a"), f"{SITE}{PATH}?{query}")
+        scene.publish(page("https://2.example.com/"), f"{SITE}{PATH}?{query}&cursor=a")
+        assert len((await scene.read_all(f"{SITE}{PATH}?{query}")).catalog.entries) == 2
+
+    async def test_until_the_time_is_over(self) -> None:
+        scene = Scene()
+        scene.publish_registry(Registry(1000))
+        scene.sim.origin.hang(f"{PATH}?limit=100&cursor=from%3A300")
+        read = await scene.reader.read_all(parse_target(REGISTRY), None, soon())
+        assert isinstance(read, CatalogRead)
+        assert (len(read.catalog.entries), read.fault) == (300, None)
+        assert read.note == "The time is over: page 4 and those after it are not read."
+
+    async def test_pages_that_are_at_hand_take_their_time_too(self) -> None:
+        scene = Scene()
+        scene.publish_registry(Registry(1000))
+        await scene.read_all()
+        read = await scene.reader.read_all(parse_target(REGISTRY), None, asyncio.get_running_loop().time())
+        assert isinstance(read, CatalogRead) and len(read.catalog.entries) == 100
+        assert "The time is over: page 2" in (read.note or "")
 
     async def test_of_a_single_one_only_that(self) -> None:
         scene, registry = Scene(), Registry(250)
@@ -211,8 +281,8 @@ class TestPages:
         scene = Scene()
         url = f"{SITE}{PATH}"
         scene.publish(page("https://1.example.com/", cursor="a"), url)
-        scene.publish(page("https://2.example.com/", cursor="b"), f"{url}?cursor=a")
-        scene.publish(page("https://3.example.com/", cursor=cursor), f"{url}?cursor=b")
+        scene.publish(page("https://2.example.com/", cursor="b"), f"{url}?limit=100&cursor=a")
+        scene.publish(page("https://3.example.com/", cursor=cursor), f"{url}?limit=100&cursor=b")
         got = await scene.read_all(url)
         assert len(got.catalog.entries) == 3 and "earlier page" in (got.note or "")
         assert len(scene.sim.origin.requests) == 3
@@ -221,7 +291,7 @@ class TestPages:
         scene = Scene()
         url = f"{SITE}{PATH}"
         scene.publish(page("https://1.example.com/", cursor="a b/ü"), url)
-        scene.publish(b"", f"{url}?cursor=a%20b%2F%C3%BC", status=503)
+        scene.publish(b"", f"{url}?limit=100&cursor=a%20b%2F%C3%BC", status=503)
         got = await scene.read_all(url)
         assert len(got.catalog.entries) == 1
         assert (got.note or "").startswith("Page 2 cannot be read")
@@ -282,7 +352,9 @@ async def test_a_registry_that_redirects_each_page_to_the_first() -> None:
         return Reply(308, Fields((("Location", "https://new.example.net/servers"), ("Cache-Control", "no-store"))))
 
     scene.sim.origin.answer(f"{SITE}{PATH}", away)
-    scene.sim.origin.answer(f"{SITE}{PATH}?cursor=a", away)
+    scene.sim.origin.answer(f"{SITE}{PATH}?limit=100&cursor=a", away)
     scene.publish(page("https://1.example.com/", cursor="a"), "https://new.example.net/servers")
     got = await scene.read_all(f"{SITE}{PATH}")
-    assert "earlier page" in (got.note or "") and len(scene.asked("new.example.net")) == 1
+    assert "earlier page" in (got.note or "")
+    sent = [sent for sent in scene.sim.origin.requests if "ai-catalog" in (sent.field("Accept") or "")]
+    assert [one.path for one in sent if one.request.target.host == "new.example.net"] == ["/servers"]

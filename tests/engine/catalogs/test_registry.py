@@ -37,7 +37,7 @@ COUNT = 10_000
 
 def gateway_to(sim: Simulation, origin: Origin) -> Gateway:
     """The engine's store and rules, in front of another origin."""
-    relocating = build_relocation(sim.state, origin, sim.relocating.ledger, Turns(), DEFAULT_RULES)
+    relocating = build_relocation(sim.state, origin, sim.relocating.ledger, Turns(), DEFAULT_RULES, None)
     filler = Filler(sim.state, origin, relocating.hearing)
     refresher, forwarder = Refresher(sim.state, filler), Forwarder(sim.state, origin, relocating.hearing)
     return Gateway(sim.state, relocating.answering, filler, refresher, forwarder, Outage(sim.state, None))

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from proxy.catalogs.verdicts import Verdict
-from proxy.engine.catalogs import watching
+from proxy.discovery.classes import DocumentClass
+from proxy.engine.catalogs import holding, reading, watching
 from proxy.engine.catalogs.watching import WatchList
 from tests.engine.catalogs.scene import CATALOG, DAY, REGISTRY, Scene, catalog, entry, gone, moved
 from tests.simulators.clock import START
@@ -121,6 +122,16 @@ class TestAsking:
             assert set(scene.origins.asked[:50]) == set(urls)
             await until(lambda: counts(watch_list) == {Verdict.CONFIRMED: 50})
 
+    async def test_for_what_is_listed(self) -> None:
+        scene = Scene()
+        scene.publish(catalog(entry("a", A), entry("b", B, type="application/json")), cache_control="no-store")
+        async with watched(scene, CATALOG) as watch_list:
+            await until(lambda: set(scene.origins.claims) == {A, B})
+            assert scene.origins.claims == {A: DocumentClass.AGENT_CARD, B: None}
+            scene.publish(catalog(entry("b", B)), cache_control="no-store")
+            await until(lambda: scene.origins.claims[B] is DocumentClass.AGENT_CARD)
+            assert watch_list.catalogs_of(A) == ()
+
     async def test_a_record_ends_what_was_seen(self) -> None:
         scene = Scene()
         scene.publish(catalog(entry("a", A)))
@@ -182,6 +193,67 @@ class TestFailing:
             monkeypatch.setattr(scene.judgement, "standings", good)
             await looked(watch_list)
         assert "a look at a catalog failed" in caplog.text
+
+    async def test_one_that_is_cut_short(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It has failed, and takes nothing away; what it saw is held all the same."""
+        monkeypatch.setattr(reading, "MOST_PAGES", 2)
+        scene, registry = Scene(), Registry(250, cache_control="no-store")
+        scene.publish_registry(registry)
+        await scene.put(gone(url_of(1)))
+        async with watched(scene, REGISTRY) as watch_list:
+            await until(lambda: watch_list.standing()[0].failing is not None)
+            (standing,) = watch_list.standing()
+            assert (standing.looked_at, standing.failing) == (
+                None,
+                "There are more than 2 pages; those after them are not read.",
+            )
+            assert counts(watch_list)[Verdict.REMOVED] == 1 and sum(standing.counts.values()) == 200
+            monkeypatch.setattr(reading, "MOST_PAGES", 200)
+            await looked(watch_list)
+            assert watch_list.catalogs_of(url_of(249)) == (REGISTRY,)
+            assert watch_list.standing()[0].failing is None
+
+    async def test_changes_that_are_cut_short_are_read_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        moments = ["2027-01-15T07:55:00Z"]
+        scene, registry = Scene(), Registry(150, cache_control="no-store")
+        scene.publish_registry(registry, since=moments)
+        async with watched(scene, REGISTRY) as watch_list:
+            await looked(watch_list)
+            monkeypatch.setattr(reading, "MOST_PAGES", 1)
+            for number in range(150):
+                registry.move(name_of(number), f"{url_of(number)}/v2", at=START + 10)
+            scene.sim.clock += 50
+            await until(lambda: watch_list.standing()[0].failing is not None)
+            assert sum(bool(watch_list.catalogs_of(f"{url_of(number)}/v2")) for number in range(150)) == 100
+            assert watch_list.catalogs_of(url_of(149)) == (REGISTRY,)
+            monkeypatch.setattr(reading, "MOST_PAGES", 200)
+            await until(lambda: watch_list.standing()[0].failing is None)
+            assert all(watch_list.catalogs_of(f"{url_of(number)}/v2") for number in range(150))
+
+    async def test_what_is_always_cut_short_is_not_held_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reading, "MOST_PAGES", 1)
+        monkeypatch.setattr(holding, "MOST_OF_PAGES", 150)
+        scene, registry = Scene(), Registry(250, cache_control="no-store")
+        scene.publish_registry(registry)
+        async with watched(scene, REGISTRY) as watch_list:
+            for turn in range(4):
+                registry.servers = {f"{turn}-{name}": server for name, server in Registry(250).servers.items()}
+                for name in list(registry.servers):
+                    registry.move(name, f"https://{turn}.example.com/{name}", at=START)
+                before = len(registry.asked)
+                await until(lambda before=before: len(registry.asked) >= before + 2)  # type: ignore[misc]
+                assert sum(watch_list.standing()[0].counts.values()) <= 250
+
+    async def test_a_look_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(watching, "_A_LOOK", 0.05)
+        scene = Scene()
+        scene.publish(catalog(entry("a", A)))
+        scene.sim.origin.hang("/catalog.json")
+        async with watched(scene, CATALOG, interval=0.2) as watch_list:
+            await until(lambda: watch_list.standing()[0].failing is not None)
+            assert (watch_list.standing()[0].failing or "").startswith("origin-timeout: ")
+            scene.sim.origin.unhang("/catalog.json")
+            await looked(watch_list)
 
     async def test_a_registry_that_breaks_off(self) -> None:
         scene, registry = Scene(), Registry(250, cache_control="no-store")
