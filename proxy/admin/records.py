@@ -22,7 +22,10 @@ _NO_ID: Final = Problem(
     Slug.BAD_REQUEST, "Name the record by its id, 64 hexadecimal digits in lower case: /admin/records/ID/confirm."
 )
 _NOT_PENDING: Final = Problem(
-    Slug.BAD_REQUEST, "Only a pending record can be confirmed, and this one is not pending.", at_status=409
+    Slug.BAD_REQUEST,
+    "Only a pending record can be confirmed, and only once its new place has been looked at: evidence.proof is "
+    "none then. Where it is null, ask again in a minute.",
+    at_status=409,
 )
 _NOT_FOUND: Final = "Nothing is recorded under this id: /v1/records on the data port lists what is."
 

@@ -11,10 +11,11 @@ from typing import Final
 from proxy.catalogs.agentcards import read_card_urls
 from proxy.catalogs.catalog import Pointer
 from proxy.catalogs.claims import class_of_type
-from proxy.catalogs.collecting import SEALED, Collector
+from proxy.catalogs.collecting import Collector
 from proxy.catalogs.linksets import read_contexts
 from proxy.catalogs.listing import Number
 from proxy.catalogs.mcpregistries import read_remotes
+from proxy.catalogs.seals import SEALED
 from proxy.discovery.cards.a2a import is_plainly_card
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.jsontext import JsonObject

@@ -1,8 +1,8 @@
 """A catalog with the origins' word applied: moved URLs replaced, gone ones removed, and nothing else.
 
 An entry loses only its URLs that are gone, and goes with the last of them; so does a list or a nested catalog that
-loses its last element. Elements of the outermost lists that nothing was changed in stay as they were, octet for
-octet.
+loses its last element. One that was not read whole does not go: nobody knows what else it lists. Elements of the
+outermost lists that nothing was changed in stay as they were, octet for octet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, Final, cast
 
 from proxy.catalogs.aicatalogs import MOST_DEPTH
 from proxy.catalogs.catalog import Catalog, Entry, Pointer
-from proxy.catalogs.listing import Spans, written
+from proxy.catalogs.collecting import alone, element_of
+from proxy.catalogs.listing import Spans, encoded, written
 from proxy.catalogs.verdicts import UNKNOWN, Standing, Verdict
 
 
@@ -52,9 +53,7 @@ def applied(catalog: Catalog, standings: Mapping[str, Standing]) -> Applied:
     moved, gone = _overridden(catalog.entries, standings)
     if not moved and not gone:
         return Applied(None, 0, 0)
-    parts = _edited(catalog, _edits(catalog, moved, gone))
-    # A text may have half of a surrogate pair, escaped, which UTF-8 has not.
-    body = b"".join([part.encode("utf-8", "backslashreplace") for part in parts])
+    body = b"".join(map(encoded, _edited(catalog, _edits(catalog, moved, gone))))
     return Applied(body, len(moved), len(gone))
 
 
@@ -97,7 +96,7 @@ def _edits(catalog: Catalog, moved: Iterable[tuple[Entry, str]], gone: Mapping[i
         _put(edits, pointer, _REMOVED)
     for entry in gone.values():
         if entry.pointer[: entry.owner] not in whole:
-            _put(edits, _removed_alone(entry), _REMOVED)
+            _put(edits, alone(entry), _REMOVED)
     for entry, final in moved:
         _put(edits, entry.pointer, final)
     return edits
@@ -107,6 +106,8 @@ def _removed_whole(catalog: Catalog, gone: Mapping[int, Entry]) -> set[Pointer]:
     """What is left without any URL, and what holds a catalog that is left without entries."""
     kept = {entry.pointer[:size] for entry in _beside(catalog.entries, gone) for size in range(1, entry.owner + 1)}
     whole = {entry.pointer[: entry.owner] for entry in gone.values()} - kept
+    if catalog.limit_note is not None:
+        whole = {pointer for pointer in whole if not _is_unread(catalog.value, pointer)}
     for size in range(2 + _NESTED * (MOST_DEPTH - 1), 2, -_NESTED):
         emptied = Counter(pointer[:-1] for pointer in whole if len(pointer) == size and pointer[-2] == _LISTED)
         for listed, count in emptied.items():
@@ -120,8 +121,8 @@ def _beside(entries: Sequence[Entry], gone: Mapping[int, Entry]) -> Iterator[Ent
     """Entries that are not gone, in the same elements of the outermost lists as those that are."""
     end = 0
     for number, entry in gone.items():
-        steps = 1 if isinstance(entry.pointer[0], int) else 2
-        element = entry.pointer[:steps]
+        element = element_of(entry.pointer)
+        steps = len(element)
         start = number
         while start > end and entries[start - 1].pointer[:steps] == element:
             start -= 1
@@ -132,15 +133,27 @@ def _beside(entries: Sequence[Entry], gone: Mapping[int, Entry]) -> Iterator[Ent
             end += 1
 
 
-def _removed_alone(entry: Entry) -> Pointer:
-    """What goes with one URL of several: the object that is about it alone, else the member."""
-    pointer = entry.pointer
-    is_object = isinstance(pointer[-2], int) or pointer[-1] == "href"
-    return pointer[:-1] if is_object and len(pointer) - 1 > entry.owner else pointer
+def _is_unread(value: object, pointer: Pointer) -> bool:
+    """Whether there is an entry of a catalog with another one in it that is too deep to be read."""
+    if len(pointer) < 2 or pointer[-2] != _LISTED:
+        return False
+    return _has_too_deep(_found_at(value, pointer), 1 + len(pointer) // _NESTED)
+
+
+def _has_too_deep(entry: object, depth: int) -> bool:
+    data = entry.get("data") if isinstance(entry, dict) else None
+    listed = data.get(_LISTED) if isinstance(data, dict) else None
+    if not isinstance(listed, list):
+        return False
+    return bool(listed) if depth == MOST_DEPTH else any(_has_too_deep(inner, depth + 1) for inner in listed)
+
+
+def _found_at(value: object, pointer: Pointer) -> object:
+    return reduce(lambda found, step: cast(Any, found)[step], pointer, value)
 
 
 def _listed_at(value: object, pointer: Pointer) -> list[object]:
-    return cast("list[object]", reduce(lambda found, step: cast(Any, found)[step], pointer, value))
+    return cast("list[object]", _found_at(value, pointer))
 
 
 def _put(edits: _Edit, pointer: Pointer, change: str | _Removed) -> None:

@@ -6,23 +6,23 @@ from typing import Final
 
 from proxy.catalogs.catalog import MOST_ENTRIES, Entry, Pointer
 from proxy.catalogs.keys import NoKey, key_of, plain_key
+from proxy.catalogs.seals import is_sealed
+from proxy.discovery.classes import DocumentClass
 from proxy.discovery.jsontext import JsonObject
 from proxy.http.targets import Target
 
-_SEALS: Final = ("signature", "signatures", "proof")
-_TRUST: Final = ("trustManifest", "trustManifests")
-SEALED: Final = frozenset({*_SEALS, *_TRUST})
-"""Members of which one has a signature, where an object is signed."""
 _LONGEST_CLAIM: Final = 64
 
 
 class Collector:
-    """Collects the entries of the document at `base`."""
+    """Collects the entries of the document at `base`; without `has_seals` there is none in all of it."""
 
-    __slots__ = ("_base", "entries", "is_sealed", "limit_note", "next_cursor")
+    __slots__ = ("_base", "_has_seals", "_is_full", "entries", "is_sealed", "limit_note", "next_cursor")
 
-    def __init__(self, base: Target) -> None:
+    def __init__(self, base: Target, has_seals: bool = True) -> None:
         self._base = base
+        self._has_seals = has_seals
+        self._is_full = False
         self.entries: list[Entry] = []
         self.is_sealed = False
         self.limit_note: str | None = None
@@ -36,6 +36,8 @@ class Collector:
         subject: object,
         hint: object = None,
         updated_at: object = None,
+        claimed: DocumentClass | None = None,
+        is_older: bool = False,
     ) -> None:
         """One URL more, if it is one; the arguments are members as they stand in the document, for `Entry`.
 
@@ -45,7 +47,7 @@ class Collector:
             return
         entries = self.entries
         if len(entries) >= MOST_ENTRIES:
-            self.limit_note = f"Only the first {MOST_ENTRIES} URLs are read."
+            self._end(pointer)
             return
         key, no_key = plain_key(url), None
         if key is None:
@@ -53,12 +55,12 @@ class Collector:
             key, no_key = (None, looked_at) if isinstance(looked_at, NoKey) else (looked_at, None)
         if not isinstance(subject, str) or not subject:
             subject = key or url
-        if not isinstance(hint, str) or len(hint) > _LONGEST_CLAIM:
+        if hint is not None and (not isinstance(hint, str) or len(hint) > _LONGEST_CLAIM):
             hint = None
-        if not isinstance(updated_at, str) or len(updated_at) > _LONGEST_CLAIM:
+        if updated_at is not None and (not isinstance(updated_at, str) or len(updated_at) > _LONGEST_CLAIM):
             updated_at = None
         # As `Entry(…)` does it, in half the time.
-        values = (url, key, subject, pointer, owner, hint, updated_at, no_key)
+        values = (url, key, subject, pointer, owner, hint, updated_at, no_key, claimed, is_older)
         entries.append(tuple.__new__(Entry, values))
 
     def name_of(self, reference: str) -> str:
@@ -70,13 +72,32 @@ class Collector:
         return reference if isinstance(key, NoKey) else key
 
     def look_for_seals(self, value: JsonObject) -> None:
-        """Note whether an object is signed, itself or by a trust manifest (SIG-1, A2A-4)."""
-        if SEALED.isdisjoint(value):
+        """Note whether an object, or what is in it beside the URLs that it lists, is sealed."""
+        if self._has_seals and not self.is_sealed:
+            self.is_sealed = is_sealed(value)
+
+    def _end(self, unread: Pointer) -> None:
+        """Read nothing from this URL on. What it is in is not read whole, and loses nothing but URLs."""
+        if self._is_full:
             return
-        manifests = [value.get(name) for name in _TRUST]
-        listed = manifests[1] if isinstance(manifests[1], list) else []
-        self.is_sealed = self.is_sealed or any(map(_is_signed, [value, manifests[0], *listed]))
+        self._is_full = True
+        self.limit_note = f"Only the first {MOST_ENTRIES} URLs are read."
+        element = element_of(unread)
+        for number in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[number]
+            if element_of(entry.pointer) != element:
+                return
+            if unread[: entry.owner] == entry.pointer[: entry.owner]:
+                self.entries[number] = entry._replace(owner=len(alone(entry)))
 
 
-def _is_signed(value: object) -> bool:
-    return isinstance(value, dict) and any(value.get(name) for name in _SEALS)
+def element_of(pointer: Pointer) -> Pointer:
+    """The element of an outermost list that something is in."""
+    return pointer[:1] if isinstance(pointer[0], int) else pointer[:2]
+
+
+def alone(entry: Entry) -> Pointer:
+    """What goes with one URL of several: the object that is about it alone, else the member."""
+    pointer = entry.pointer
+    is_about_it = len(pointer) - 1 > entry.owner and (isinstance(pointer[-2], int) or pointer[-1] == "href")
+    return pointer[:-1] if is_about_it else pointer

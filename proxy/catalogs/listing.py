@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Never
+from json.scanner import make_scanner
+from typing import Any, Final, Never, cast
 
+from proxy.catalogs.seals import SEALED, has_seal
 from proxy.discovery.jsontext import (
     MAX_DEPTH,
     MOST_CONTAINERS,
@@ -24,6 +27,11 @@ from proxy.discovery.jsontext import (
 
 LISTS: Final = frozenset({"entries", "linkset", "servers", "items", "interfaces", "agents", "cards"})
 """Members of the outermost object whose elements are located."""
+MOST_VALUES: Final = 200_000
+"""Values of one text; of a longer one, OCTETS_A_VALUE must come on each. It takes two octets to write one and fifty
+times as many to keep it.
+"""
+OCTETS_A_VALUE: Final = 16
 
 _TO_BRACES: Final = bytes.maketrans(b"[]", b"{}")
 _NO_STRUCTURE: Final = bytes(set(range(256)) - set(b'[]{}"'))
@@ -32,6 +40,8 @@ _COLON: Final = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+")
 # What follows an element or a member; the group is there when another one comes.
 _AFTER_ELEMENT: Final = re.compile(r"[ \t\n\r]*+(?:(,)[ \t\n\r]*+|\])")
 _AFTER_MEMBER: Final = re.compile(r"[ \t\n\r]*+(?:(,)[ \t\n\r]*+|\})")
+# Different numbers of one text that are kept once only.
+_MOST_SHARED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +64,13 @@ class Spans:
 @dataclass(frozen=True, slots=True)
 class ListingText:
     """`value` is that of `text`, with a `Number` for every number; `lists` has the spans of each of LISTS that is
-    there, or under None those of a text that is itself a list.
+    there, or under None those of a text that is itself a list. `has_seals`: some object in it has one.
     """
 
     text: str
     value: object
     lists: Mapping[str | None, Spans]
+    has_seals: bool
 
 
 def read_listing(body: bytes) -> ListingText:
@@ -73,7 +84,7 @@ def read_listing(body: bytes) -> ListingText:
         return _Scanner(text).listing()
     except MalformedJson:
         raise
-    except ValueError:
+    except (ValueError, StopIteration):
         raise _not_json() from None
 
 
@@ -82,12 +93,15 @@ def _not_json() -> MalformedJson:
 
 
 def _check_bounds(body: bytes) -> None:
-    """Depth and number of objects and arrays, from the brackets that stand outside strings.
+    """Number of values, from the commas; depth and number of objects and arrays, from the brackets outside strings.
 
     Taking two quotes away that stand side by side changes nothing of what is outside; taking away every pair of
     brackets with nothing between them makes the text one level less deep.
     """
-    unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    most = max(MOST_VALUES, len(body) // OCTETS_A_VALUE)
+    if body.count(b",") > most:
+        raise MalformedJson(JsonReason.TOO_MANY, f"more than {most} commas, and so too many values")
+    unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in body else body
     structure = unescaped.translate(_TO_BRACES, _NO_STRUCTURE).replace(b'""', b"")
     braces = b"".join(structure.split(b'"')[::2])
     most = max(MOST_CONTAINERS, len(body) // OCTETS_EACH)
@@ -100,32 +114,54 @@ def _check_bounds(body: bytes) -> None:
         raise MalformedJson(JsonReason.TOO_DEEP, detail)
 
 
-def _members(pairs: list[tuple[str, object]]) -> JsonObject:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise _named_twice()
-    return members
-
-
-def _named_twice() -> MalformedJson:
-    return MalformedJson(JsonReason.NOT_JSON, "an object names a member twice")
-
-
 def _refuse_constant(_: str) -> Never:
     raise _not_json()
 
 
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_members, parse_int=Number, parse_float=Number, parse_constant=_refuse_constant
-)
+class _Numbers(dict[str, Number]):
+    """Numbers by how they are written; the few that most of a text consists of are one value each."""
+
+    def __missing__(self, text: str) -> Number:
+        number = Number(text)
+        if len(self) < _MOST_SHARED:
+            self[text] = number
+        return number
+
+
+@dataclass(slots=True)
+class _Members:
+    """Makes objects of their members, and notes whether one of them had a seal."""
+
+    has_seals: bool = False
+
+    def of(self, pairs: list[tuple[str, object]]) -> JsonObject:
+        """The object of these members. Raises MalformedJson where two have the same name."""
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            raise MalformedJson(JsonReason.NOT_JSON, "an object names a member twice")
+        if not SEALED.isdisjoint(members) and has_seal(members):
+            self.has_seals = True
+        return members
 
 
 @dataclass(slots=True)
 class _Scanner:
-    """Reads the outermost level itself, and leaves what is below it to the decoder. Raises ValueError."""
+    """Reads the outermost level itself, and leaves what is below it to the decoder's own scanner.
+
+    That raises ValueError, and StopIteration where it finds no value.
+    """
 
     text: str
     lists: dict[str | None, Spans] = field(default_factory=dict)
+    members: _Members = field(default_factory=_Members)
+    decode: Callable[[str, int], tuple[Any, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        number = _Numbers().__getitem__
+        decoder = json.JSONDecoder(
+            object_pairs_hook=self.members.of, parse_int=number, parse_float=number, parse_constant=_refuse_constant
+        )
+        self.decode = make_scanner(cast(Any, decoder))
 
     def listing(self) -> ListingText:
         at = self._after(_SPACE, 0)
@@ -135,7 +171,7 @@ class _Scanner:
             value, at = self._value(None, at)
         if self._after(_SPACE, at) != len(self.text):
             raise _not_json()
-        return ListingText(self.text, value, self.lists)
+        return ListingText(self.text, value, self.lists, self.members.has_seals)
 
     def _object(self, at: int) -> tuple[object, int]:
         """The object whose brace is before `at`, and where it ends."""
@@ -144,7 +180,7 @@ class _Scanner:
             return {}, at + 1
         pairs: list[tuple[str, object]] = []
         while True:
-            name, at = _DECODER.raw_decode(self.text, at)
+            name, at = self.decode(self.text, at)
             if not isinstance(name, str):
                 raise _not_json()
             value, at = self._value(name, self._after(_COLON, at))
@@ -154,18 +190,17 @@ class _Scanner:
                 raise _not_json()
             at = following.end()
             if following[1] is None:
-                return _members(pairs), at
+                return self.members.of(pairs), at
 
     def _value(self, name: str | None, at: int) -> tuple[object, int]:
         is_list = (name is None or name in LISTS) and self.text.startswith("[", at)
-        return self._list(name, at + 1) if is_list else _DECODER.raw_decode(self.text, at)
+        return self._list(name, at + 1) if is_list else self.decode(self.text, at)
 
     def _list(self, name: str | None, start: int) -> tuple[list[object], int]:
         """The list whose bracket is before `start`, and where it ends."""
-        text, decode, after = self.text, _DECODER.raw_decode, _AFTER_ELEMENT.match
+        text, decode, after = self.text, self.decode, _AFTER_ELEMENT.match
         elements: list[object] = []
-        starts: list[int] = []
-        ends: list[int] = []
+        starts, ends = array("q"), array("q")
         at = self._after(_SPACE, start)
         is_open = not text.startswith("]", at)
         if not is_open:
@@ -202,3 +237,8 @@ def written(value: object) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(written, value)) + "]"
     return _ENCODER.encode(value)
+
+
+def encoded(text: str) -> bytes:
+    """The octets of a JSON text. Half of a surrogate pair, which UTF-8 has not, becomes the escape that it was."""
+    return text.encode("utf-8", "backslashreplace")

@@ -45,7 +45,7 @@ def read_catalog(body: bytes, media_type: str | None, url: Target) -> Catalog:
         source = read_listing(body)
     except MalformedJson as error:
         raise NotACatalog(error.detail) from None
-    collector = Collector(url)
+    collector = Collector(url, source.has_seals)
     kind = _read(source, stated, collector)
     return Catalog(
         kind,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from proxy.catalogs.applying import located
 from proxy.catalogs.catalog import Catalog, Entry
+from proxy.catalogs.keys import is_harmless
+from proxy.catalogs.listing import encoded
 from proxy.catalogs.verdicts import NOTHING_KNOWN, UNKNOWN, Standing, Verdict
 from proxy.http.secrets import find_secret, masked
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+# What evidence has of URLs, as origins wrote them.
+_URLS: Final = ("location", "successor")
 
 
 def report(catalog_url: str, catalog: Catalog, standings: Mapping[str, Standing]) -> dict[str, Any]:
@@ -21,6 +28,11 @@ def report(catalog_url: str, catalog: Catalog, standings: Mapping[str, Standing]
         "next": catalog.next_cursor,
         "entries": [row(entry, standing_in(standings, entry)) for entry in catalog.entries],
     }
+
+
+def serialised(told: Mapping[str, Any]) -> bytes:
+    """A report, or a merge of catalogs, as a JSON text, whatever text the catalogs have in them."""
+    return encoded(_ENCODER.encode(told))
 
 
 def standing_in(standings: Mapping[str, Standing], entry: Entry) -> Standing:
@@ -37,17 +49,24 @@ def row(entry: Entry, standing: Standing) -> dict[str, Any]:
         evidence["hint"] = entry.hint
     if entry.updated_at is not None:
         evidence["updated_at"] = entry.updated_at
+    for name in _URLS:
+        stated = evidence.get(name)
+        if isinstance(stated, str):
+            evidence[name] = _shown(stated)
+    key, final = entry.key, located(entry, standing)
     return {
-        "subject": _shown(entry.subject, entry),
-        "url": _shown(entry.url, entry),
-        "final_url": _shown(located(entry, standing), entry),
+        "subject": entry.subject if entry.subject == key else _shown(entry.subject),
+        # What has a key has no secret in it.
+        "url": _shown(entry.url) if key is None else entry.url,
+        "final_url": final if final is None or final == key else _shown(final),
         "verdict": standing.verdict.value,
         "evidence": evidence,
     }
 
 
-def _shown(text: str | None, entry: Entry) -> str | None:
-    """A URL without the secret that may be why it has no key; nothing of a relative one with a secret."""
-    if text is None or entry.key is not None or find_secret(text) is None:
+def _shown(text: str) -> str:
+    """A text with its URLs that hold a secret cut down to their origins; nothing of one that holds it elsewhere."""
+    if is_harmless(text):
         return text
-    return masked(text) if "://" in text else ""
+    shown = masked(text)
+    return shown if find_secret(shown) is None else ""

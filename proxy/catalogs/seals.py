@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-SEALED: Final = frozenset({"signature", "signatures", "proof", "proofs", "jws", "trustManifest", "trustManifests"})
-"""The names: signatures (SIG-1, A2A-4) and proofs, and the manifests that hold them, whatever their shape."""
+SEALED: Final = frozenset({"signature", "signatures", "proof", "proofs", "jws"})
+"""The names: signatures (SIG-1, A2A-4) and proofs, whatever their shape and whatever they stand in."""
 
 # From a document to an entry of a list in it, and on to the publisher of that.
 _STEPS: Final = 2

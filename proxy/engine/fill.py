@@ -29,14 +29,7 @@ from proxy.engine.vouching import Document, Keeping, Voucher
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request, ResponseHead, received
 from proxy.http.problems import Problem, Slug
-from proxy.ports import (
-    Interim,
-    Origin,
-    OriginFault,
-    OriginResponse,
-    OriginUnavailable,
-    Overflow,
-)
+from proxy.ports import Interim, Origin, OriginFault, OriginResponse, OriginUnavailable, Overflow
 from proxy.stores.variants import variant_of
 
 # Answers to a client's own conditions and Range; stored, they would answer those who sent none.
@@ -194,7 +187,8 @@ class Filler:
         return False
 
     def _put(self, got: _Received, stored: StoredResponse) -> bool:
-        kept = not self._is_overtaken(got.ask.key, stored) and self._store.put(got.ask.key, stored)
+        is_late = self._is_overtaken(got.ask.key, stored) or self._hearing.is_gone(got.ask.request.target)
+        kept = not is_late and self._store.put(got.ask.key, stored)
         if got.old is not None and variant_of(got.old) != variant_of(stored):
             self._store.discard(got.ask.key, got.old)
         return kept

@@ -7,6 +7,7 @@ reading what is shared (store, flights, hold-offs) and acting on it.
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 
 from proxy.caching.directives import RequestDirectives, parse_request_directives
 from proxy.caching.reuse import (
@@ -93,7 +94,16 @@ class Gateway:
                 return await self._forwarder.upgrade(request)
             if body is not None or any(name in request.fields for name in ORIGIN_CONDITIONS):
                 return await self._forwarder.send(request, Forward.BYPASS, body, interim)
-        return self.hit(request) or await self._look_up(request, interim)
+        return self.hit(request) or self._if_not_gone(request, await self._look_up(request, interim))
+
+    def _if_not_gone(self, request: Request, answer: Answer) -> Answer:
+        """`answer`, unless the origin has said meanwhile that what it tells is gone."""
+        if answer.outcome.status == HTTPStatus.GONE:
+            return answer
+        gone = self._answering.gone(request)
+        if gone is not None and isinstance(answer, Streaming):
+            answer.response.close()
+        return gone or answer
 
     async def stand_in(self, request: Request) -> Complete | Refusal:
         """What is stored in place of an origin that is known to fail; it is not asked."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from proxy.catalogs.applying import applied
 from proxy.catalogs.catalog import Catalog
 from proxy.catalogs.claims import claims_of
 from proxy.catalogs.merging import merged
-from proxy.catalogs.reporting import report
+from proxy.catalogs.reporting import report, serialised
 from proxy.catalogs.verdicts import Standing, Verdict
 from proxy.engine.catalogs.aside import aside
 from proxy.engine.catalogs.judging import FOR_A_CLIENT, Claims, Judgement
@@ -253,7 +252,7 @@ def _reported(read: CatalogRead, standings: Mapping[str, Standing]) -> _Form:
 
 def _listing(told: dict[str, Any]) -> _Form:
     verdicts = Counter(row["verdict"] for row in (*told["entries"], *told.get("overruled", ())))
-    body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    body = serialised(told)
     return _Form(body, JSON, verdicts[Verdict.SUPERSEDED], verdicts[Verdict.REMOVED])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from proxy.catalogs.applying import Applied, applied, located
+from proxy.catalogs.catalog import MOST_ENTRIES
 from proxy.catalogs.verdicts import UNKNOWN, Standing, Verdict
 from proxy.relocation.records import Record, State
 from proxy.relocation.rules import observe
@@ -39,6 +40,11 @@ PACKAGES = [{"registryType": "npm"}]
 def nested(*listed: Any, **members: Any) -> dict[str, Any]:
     return {"identifier": "urn:air:example.com:nested", "data": ai_catalog(*listed), **members}
 
+
+# Five deep, of which four are read.
+DEEP: dict[str, Any] = ai_catalog({"data": ai_catalog({"data": ai_catalog({"data": ai_catalog(B)})})})
+NO_URL = {name: member for name, member in A.items() if name != "url"}
+CARD_IN_ENTRY = {"type": "application/a2a-agent-card+json", "data": CARD}
 
 # A catalog, what the ledger has, and what is left.
 CASES: dict[str, tuple[Any, list[Record], Any]] = {
@@ -156,6 +162,32 @@ CASES: dict[str, tuple[Any, list[Record], Any]] = {
         [gone(ONE)],
         {"linkset": [{"item": []}]},
     ),
+    "nested deeper than is read, and living": (
+        ai_catalog(ai_entry(ONE, data=DEEP), B),
+        [gone(ONE)],
+        ai_catalog({k: v for k, v in ai_entry(ONE, data=DEEP).items() if k != "url"}, B),
+    ),
+    "nested deeper than is read, below an entry without a URL": (
+        ai_catalog(
+            {"data": ai_catalog({"data": ai_catalog({"data": ai_catalog(A, {**A, "data": ai_catalog(B)})})})}
+        ),
+        [gone(ONE)],
+        ai_catalog(
+            {"data": ai_catalog({"data": ai_catalog({"data": ai_catalog({**NO_URL, "data": ai_catalog(B)})})})}
+        ),
+    ),
+    "nested deeper than is read, beside others": (
+        ai_catalog({"data": DEEP}, nested(A), ai_entry(ONE, data={"entries": 5}), CARD_IN_ENTRY),
+        [gone(ONE), gone(TWO)],
+        ai_catalog({"data": DEEP}),
+    ),
+    "nested deeper than is read, and empty": (
+        ai_catalog(
+            {"data": ai_catalog({"data": ai_catalog({"data": ai_catalog({**A, "data": ai_catalog()})})})}, B
+        ),
+        [gone(ONE)],
+        ai_catalog(B),
+    ),
     "ANP item": (
         {"@type": "CollectionPage", "items": [{"@id": ONE, "name": "A"}, {"@id": TWO}], "next": "x"},
         [gone(ONE), moved(TWO)],
@@ -219,6 +251,47 @@ def test_counts(value: Any, records: list[Record], expected: tuple[int, int]) ->
     result = apply(value, *records)
     assert (result.moved, result.gone) == expected
     assert (result.body is None) is (expected == (0, 0))
+
+
+# Elements of which the last URL is one more than are read, and what is left of them when all others are gone.
+INTERFACES = [{"url": TWO}, {"url": THREE, "transport": "GRPC"}]
+LAST: dict[str, tuple[str, Any, Any]] = {
+    "card": (
+        "agents",
+        {"name": "A", "url": ONE, "supportedInterfaces": INTERFACES},
+        {"name": "A", "supportedInterfaces": INTERFACES[1:]},
+    ),
+    "server": ("servers", mcp_item(ONE, TWO, THREE), mcp_item(THREE)),
+    "server with packages": (
+        "servers",
+        mcp_item(ONE, TWO, THREE, packages=PACKAGES),
+        mcp_item(THREE, packages=PACKAGES),
+    ),
+    "context": (
+        "linkset",
+        {"anchor": "x", "item": [LINK_ONE, LINK_TWO, {"href": THREE}]},
+        {"anchor": "x", "item": [{"href": THREE}]},
+    ),
+    "nested catalog": (
+        "entries",
+        ai_entry(ONE, data=ai_catalog(ai_entry(TWO, x=1), ai_entry(THREE))),
+        {**NO_URL, "data": ai_catalog(ai_entry(THREE))},
+    ),
+    "nested catalog, begun": (
+        "entries",
+        {"data": ai_catalog(A, nested(ai_entry(TWO, x=1), ai_entry(THREE)))},
+        {"data": ai_catalog(nested(ai_entry(THREE)))},
+    ),
+}
+
+
+@pytest.mark.parametrize(("member", "element", "expected"), LAST.values(), ids=LAST)
+def test_what_was_not_read_whole_does_not_go(member: str, element: Any, expected: Any) -> None:
+    one = {"agents": {"url": NEW}, "servers": mcp_item(NEW), "linkset": {"item": [{"href": NEW}]}}
+    before = [one.get(member, {"url": NEW})] * (MOST_ENTRIES - 2)
+    document = {member: [*before, element, element]}
+    assert apply(document, gone(ONE), gone(TWO), gone(THREE)).gone == 2
+    assert left(document, gone(ONE), gone(TWO), gone(THREE))[member][len(before) :] == [expected, element]
 
 
 UNCHANGED = {

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxy.catalogs.keys import NoKey, key_of, plain_key
-from proxy.discovery.urls import admit
-from proxy.http.secrets import find_secret
+from proxy.catalogs.keys import NoKey, is_harmless, key_of, plain_key
+from proxy.discovery.urls import UrlRefused, admit
+from proxy.http.secrets import find_secret, masked
 from proxy.http.targets import parse_target
 from proxy.relocation.records import LONGEST_URL, record_url
 from tests.catalogs.documents import BASE
@@ -130,17 +130,40 @@ HOSTS = [
     *("1.2.3.4", "93.184.215.14", "10.0.0.1", "a.1", "a.0x1", "a.0xg", "a.b1", "-.a", "_a._b", "a..b", ".a", "a."),
     *("A.com", "a" * 63 + ".com", "a" * 64 + ".com", "a.com:443", "a.com:8443", "u@a.com", "xn--bcher-kva.example"),
 ]
+
+
+def test_a_secret_that_is_one_once_it_is_resolved() -> None:
+    base = parse_target("https://example.com/bearer%20/index.json")
+    assert find_secret("abcdefgh/x") is None and key_of("abcdefgh/x", base) is NoKey.SECRET
+    assert key_of("/abcdefgh/x", base) == "https://example.com/abcdefgh/x"
+
+
+NAMES = ["v", "version", "api-version", "id", "lang", "a", "token", "api_key", "page", "sig", "eyJ", "profiles", ""]
+QUERIES = st.lists(
+    st.builds(
+        lambda name, mark, values, separator: f"{name}{mark}{separator.join(values)}",
+        st.sampled_from(NAMES),
+        st.sampled_from(["=", "=", "", "=="]),
+        st.lists(st.sampled_from(WORDS) | st.text("aZ09_-", max_size=34), max_size=3),
+        st.sampled_from([*"/.~,-+ :;&", "", "%20"]),
+    ),
+    min_size=1,
+    max_size=3,
+).map(lambda pairs: "?" + "&".join(pairs))
 PLAIN = st.builds(
     lambda scheme, host, words, end: f"{scheme}{host}{''.join(f'/{word}' for word in words)}{end}",
     st.sampled_from(["https://", "https://", "https://", "http://", "HTTPS://", "//", ""]),
     st.sampled_from(HOSTS) | st.text("abz09.-_x", max_size=12),
     st.lists(st.sampled_from(WORDS) | st.text("aegknstxypAEIZ09._-~@", max_size=16), max_size=4),
-    st.sampled_from(["", "", "/", "?a=b", "#c"]),
+    st.sampled_from(["", "", "/", "?a=b", "#c"]) | QUERIES,
 )
 
 
 @given(PLAIN)
 @example("https://a.b")
+@example("https://a.b/?v=aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV")
+@example("https://a.b/?v=aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0u")
+@example("https://a.b?v=1")
 @example("https://a.b/" + "c" * 238)
 @example("https://a.b/" + "c" * 239)
 def test_plain_keys_are_what_a_closer_look_finds(reference: str) -> None:
@@ -157,6 +180,96 @@ def test_plain_keys_are_what_a_closer_look_finds(reference: str) -> None:
 )
 def test_what_nearly_all_urls_are_like_is_plain(host: str, path: str) -> None:
     assert plain_key(f"https://{host}{path}") == f"https://{host}{path or '/'}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "v=1",
+        "version=1.2.0",
+        "id",
+        "lang=en&format=json",
+        "profile=a/b",
+        "api-version=2025.06",
+        "page=",
+        "q=b&tenant_id=A-1",
+    ],
+)
+def test_harmless_queries_are_plain(query: str) -> None:
+    assert plain_key(f"https://example.com/mcp?{query}") == f"https://example.com/mcp?{query}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "token=x",
+        "api_key=x",
+        "v=eyJ",
+        "v=%41",
+        "v=1;id=2",
+        "v=1?id=2",
+        "v=1&",
+        "sig",
+        "v=1#a",
+        "v=a:b",
+        "v=1&user-token=x",
+        "v=" + "a" * 32,
+        "ghp_abcdef=1",
+    ],
+)
+def test_other_queries_need_a_closer_look(query: str) -> None:
+    assert plain_key(f"https://example.com/mcp?{query}") is None
+
+
+REFERENCES = PLAIN | st.builds(
+    lambda words, end: f"{'/'.join(words)}{end}",
+    st.lists(st.sampled_from([*WORDS, "bearer%20a", "bearer a"]), max_size=4),
+    QUERIES | st.sampled_from(["", "#x", "#token=x", "?", "?#"]),
+)
+
+
+@given(REFERENCES)
+@example("bearer%20a/../bcdefghij")
+@example("x/../a?token=b")
+@example("?/all/catalog.json?token=b")
+def test_a_key_holds_no_secret_and_is_refused_for_nothing_else(reference: str) -> None:
+    try:
+        target = admit(reference, BASE)
+    except UrlRefused:
+        return
+    key = key_of(reference, BASE)
+    has_secret = find_secret(reference) is not None or find_secret(target.uri) is not None
+    if reference and "{" not in reference:
+        assert key == (NoKey.SECRET if has_secret else record_url(target))
+
+
+TEXTS = st.builds(
+    lambda words, separators: "".join(
+        f"{word}{separator}" for word, separator in zip(words, separators, strict=False)
+    ),
+    st.lists(
+        st.sampled_from([*WORDS, "urn", "https", "bearer", "Token", "1234", "1234 5678 9012 3452", "at", "123"]),
+        max_size=6,
+    ),
+    st.lists(st.sampled_from([" ", ".", ":", "/", "~", "://", " at ", "  ", "@", "-", "+", ": "]), max_size=6),
+)
+
+
+@given(TEXTS | PLAIN | st.builds(lambda url, word: f"{url} {word}", PLAIN, st.sampled_from(WORDS)))
+@example("4111 1111 1111 1111")
+@example("GB82 WEST 1234 5698 7654 32")
+@example("basic abcdefg1 ")
+def test_what_looks_harmless_is(text: str) -> None:
+    if is_harmless(text):
+        assert find_secret(text) is None and masked(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["urn:air:example.com:a", "com.example/x-1", "Agent 1 at a.example", "https://a.example/ service-desc"]
+)
+def test_what_most_subjects_are_looks_harmless(text: str) -> None:
+    assert is_harmless(text)
 
 
 @given(st.text(max_size=80))

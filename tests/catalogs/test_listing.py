@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.catalogs.listing import LISTS, Number, read_listing, written
+from proxy.catalogs.listing import LISTS, MOST_VALUES, OCTETS_A_VALUE, Number, encoded, read_listing, written
 from proxy.discovery.jsontext import MAX_DEPTH, MOST_CONTAINERS, MalformedJson
 
 TEXTS = {
@@ -98,6 +98,8 @@ MALFORMED = {
     "much too deep": b"[" * 100_000,
     "too deep, then wrong": b"[" * 5_000 + b"}" + b"]" * 5_000,
     "too many": b'{"entries":[' + b"[]," * MOST_CONTAINERS + b"[]]}",
+    "too many values": b'{"entries":[' + b"1," * (MOST_VALUES + 1) + b"1]}",
+    "too many members": b"{" + b",".join(b'"%d":1' % number for number in range(MOST_VALUES + 2)) + b"}",
 }
 
 
@@ -111,6 +113,48 @@ def test_bounds_are_those_of_discovery() -> None:
     read_listing(deep(MAX_DEPTH))
     read_listing(b'{"entries":[' + b"[]," * (MOST_CONTAINERS - 3) + b"[]]}")
     read_listing(json.dumps({"a": "[" * 100 + '"{' * 100}).encode())
+
+
+def test_values_are_bounded_by_the_length_as_well() -> None:
+    read_listing(b'{"entries":[' + b"1," * MOST_VALUES + b"1]}")
+    many = 2 * MOST_VALUES
+    text = b'{"entries":[' + b"1," * many + b"1]}"
+    assert read_listing(text + b" " * (many * OCTETS_A_VALUE - len(text))).value
+    with pytest.raises(MalformedJson, match="commas"):
+        read_listing(text + b" " * (many * OCTETS_A_VALUE - len(text) - 1))
+
+
+def test_equal_numbers_are_one_value() -> None:
+    value: Any = read_listing(
+        b'[{"a":[1.10,1.10]},1.10,1.1,' + b",".join(b"%d" % n for n in range(3000)) + b"]"
+    ).value
+    assert value[0]["a"][0] is value[0]["a"][1] is value[1] != value[2]
+    assert [number.text for number in value[3:]] == [str(number) for number in range(3000)]
+
+
+SEALS = {
+    "none": ('{"entries":[{"url":"signature"}]}', False),
+    "of the document": ('{"signature":1}', True),
+    "of an element": ('[{"a":[{"proof":"x"}]},1]', True),
+    "empty": ('{"signature":{},"a":{"jws":[]}}', False),
+    "as an escape": ('{"a":{"\\u006aws":1}}', True),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SEALS.values(), ids=SEALS)
+def test_seals(text: str, expected: bool) -> None:
+    assert read_listing(text.encode()).has_seals is expected
+
+
+@given(st.text())
+def test_texts_are_encoded(text: str) -> None:
+    assert encoded(text) == text.encode()
+
+
+@pytest.mark.parametrize("half", ["\ud800", "\udfff", "a\udc00b\ud83d"])
+def test_half_a_surrogate_pair_is_encoded_as_its_escape(half: str) -> None:
+    value = read_listing(json.dumps([half]).encode()).value
+    assert json.loads(encoded(written(value)).decode()) == [half]
 
 
 VALUES = st.recursive(

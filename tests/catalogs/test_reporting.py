@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from proxy.catalogs.catalog import MOST_ENTRIES
-from proxy.catalogs.reporting import report
+from proxy.catalogs.merging import merged
+from proxy.catalogs.reporting import report, serialised
+from proxy.catalogs.verdicts import Standing, Verdict
 from tests.catalogs.documents import (
     BASE,
     NEW,
@@ -80,6 +82,64 @@ def test_urls_that_no_record_can_be_of(url: str, reason: str, shown: str) -> Non
     [row] = reported([ONE, url])["entries"][1:]
     assert (row["url"], row["final_url"], row["subject"]) == (shown, shown, shown)
     assert (row["verdict"], row["evidence"]) == ("unconfirmed", {"source": "none", "reason": reason})
+
+
+SUBJECTS = {
+    "URN": ("urn:air:example.com:mcp:server-1", None),
+    "name and host": ("Agent 1234 at agents.example.com", None),
+    "URL and relation": ("https://api.example.com/ item", None),
+    "plain words": ("Ein Name (für alle), 1.0", None),
+    "userinfo": ("https://u:hunter22@a.example/x", "https://a.example/"),
+    "user": ("see https://hunter22@a.example/x", "see https://a.example/"),
+    "key in a query": ("https://a.example/x?api_key=hunter22 item", "https://a.example/ item"),
+    "token in a path": ("https://a.example/ghp_16C7e42F292c/x", "https://a.example/"),
+    "token in a URN": ("urn:x:ghp_16C7e42F292c", ""),
+    "bearer": ("Bearer hunter22hunter22", ""),
+    "a secret beside a URL": ("https://a.example/ ghp_16C7e42F292c", ""),
+}
+
+
+@pytest.mark.parametrize(("subject", "shown"), SUBJECTS.values(), ids=SUBJECTS)
+def test_subjects_are_shown_without_secrets(subject: str, shown: str | None) -> None:
+    entry = {"identifier": subject, "url": ONE}
+    [row] = reported(ai_catalog(entry))["entries"]
+    assert row["subject"] == (subject if shown is None else shown)
+    assert (row["url"], row["final_url"]) == (ONE, ONE)
+    catalog = read(ai_catalog(entry))
+    assert merged([("a", catalog), ("b", catalog)], {})["entries"][0]["subject"] == row["subject"]
+
+
+def test_what_origins_name_is_shown_without_secrets() -> None:
+    secret, shown = "https://b.example/x?access_token=hunter22", "https://b.example/"
+    evidence = {"location": secret, "successor": secret, "status": 308}
+    [row] = report(BASE.uri, read([ONE]), {ONE: Standing(Verdict.SUPERSEDED, secret, evidence)})["entries"]
+    assert row["final_url"] == shown
+    assert row["evidence"] == {"location": shown, "successor": shown, "status": 308}
+    assert evidence["location"] == secret
+
+
+HALF = "\ud800"
+HALVES: dict[str, Any] = {
+    "subject": ai_catalog({"identifier": HALF, "url": ONE}),
+    "URL": [f"{ONE}/{HALF}"],
+    "hint": {"servers": [mcp_item(ONE, status=HALF)]},
+    "cursor": {"servers": [mcp_item(ONE)], "metadata": {"nextCursor": HALF}},
+    "signed": ai_catalog(ai_entry(ONE, HALF), signature=HALF),
+    "anchor": {"linkset": [{"anchor": HALF, HALF: [{"href": ONE}]}]},
+}
+
+
+@pytest.mark.parametrize("value", HALVES.values(), ids=HALVES)
+def test_half_a_surrogate_pair_can_be_told(value: Any) -> None:
+    catalog = read(value)
+    told = report(BASE.uri, catalog, {})
+    assert json.loads(serialised(told)) == told
+    together = merged([(BASE.uri, catalog), (HALF, catalog)], {})
+    assert json.loads(serialised(together)) == together
+
+
+def test_a_report_is_written_without_needless_octets() -> None:
+    assert serialised({"a": ["\u00e9", 1, None], "b": {}}) == '{"a":["\u00e9",1,null],"b":{}}'.encode()
 
 
 def test_a_key_without_a_standing() -> None:

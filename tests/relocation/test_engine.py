@@ -682,3 +682,42 @@ async def test_ov_9_each_format_goes_as_far_as_it_may(path: str, target: str, is
     e.origin.respond(target, content_type="application/json", body=BODIES.get(path, CARD))
     await asked(e, path)
     assert (recorded(e, path) is not None) is is_recorded
+
+
+async def test_a_fill_that_began_before_the_410_brings_nothing_back() -> None:
+    """OV-6: whatever becomes of it, stored or stale."""
+    for ending in (200, 500, 304):
+        e = engine()
+        windows = "max-age=1, stale-if-error=86400"
+        e.origin.respond("/a", cache_control=windows, etag='"1"', body=b"withdrawn")
+        await e.ask("/a")
+        e.clock += 10
+        held = e.origin.answering("/a")
+
+        def slow(request: Request, ending: int = ending, held: Callable[[Request], Reply] = held) -> Reply:
+            return held(request) if ending != 500 else Reply(500)
+
+        e.origin.answer("/a", slow)
+        e.origin.hold()
+        late = e.start("/a")
+        await e.settle()
+        waiting = e.origin.leave_held()
+        e.origin.respond("/a", 410)
+        assert (await e.ask("/a", {"Cache-Control": "no-cache"})).status == 410
+        e.origin.answer("/a", slow)
+        waiting.set()
+        assert (await late).status == 410, ending
+        assert not e.store.peek(f"{SITE}/a") or e.store.peek(f"{SITE}/a")[0].status == 410
+
+
+async def test_the_old_domains_own_document_proves_nothing_for_a_stranger() -> None:
+    """OV-3: a temporary redirect back from the new place is no word of the new place."""
+    e = engine()
+    stranger, mine = f"{ELSEWHERE}/x", f"{SITE}/real.json"
+    e.origin.respond(f"{SITE}{CARD_PATH}", 308, fields=[("Location", stranger)])
+    e.origin.respond(stranger, 302, fields=[("Location", mine)])
+    link = [("Link", f'<{SITE}{CARD_PATH}>; rel="canonical"')]
+    e.origin.respond(mine, content_type="application/json", body=CARD, fields=link)
+    await asked(e)
+    record = recorded(e)
+    assert record is not None and record.state is State.PENDING

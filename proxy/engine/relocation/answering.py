@@ -74,6 +74,15 @@ class Answering:
                 self._rechecks.soon(target, request.realm, is_wanted=not self._rechecks.has_asked(record.url))
         return None
 
+    def gone(self, request: Request) -> Refusal | None:
+        """The recorded refusal, if that is what is recorded."""
+        target = request.target
+        if target.scheme != "https" or request.realm is Realm.LOCAL:
+            return None
+        record = self._readable(record_url(target))
+        decided = answer_of(record, self._clock())
+        return self._gone(request, record, decided) if record and isinstance(decided, Gone) else None
+
     def _readable(self, url: str) -> Record | None:
         """Where records cannot be read the origin is asked, and its word is not passed on before it is recorded."""
         try:

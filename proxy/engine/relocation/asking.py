@@ -38,13 +38,16 @@ _SECONDS_FOR_CLIENTS: Final = 5.0
 # The origin was not asked, which says nothing of it.
 _UNASKED: Final = frozenset({OriginFault.DENIED, OriginFault.OVERLOADED})
 # What was said so lately is not asked for again.
-_HOLDS: Final = 60.0
+HOLDS: Final = 60.0
 _HOLDS_NOTHING: Final = 3600.0
 _MOST_HEARD: Final = 10_000
 _MOST_TIMES: Final = 8
 
 Said = tuple[int, tuple[str, ...]]
 """A status, and the Location lines that came with it."""
+
+SILENCE: Final[Said] = (NO_ANSWER, ())
+"""No answer, or none that is for everybody."""
 
 
 # An answer that is selected by any of these may be another for somebody else.
@@ -70,9 +73,15 @@ class Asking:
         self._relocation = rules
         self._clock = state.clock
         self._places = Places(_AT_ONCE, _PATIENCE)
+        self._places_for_records = Places(_AT_ONCE, _PATIENCE)
         self._places_for_clients = Places(_AT_ONCE_FOR_CLIENTS, _SECONDS_FOR_CLIENTS)
         self._calls: SingleCalls[tuple[str, DocumentClass | None], Sighting] = SingleCalls()
         self._heard: OrderedDict[str, _Heard] = OrderedDict()
+
+    async def ask_again(self, target: Target, realm: Realm) -> Sighting:
+        """What the origin of a recorded URL says now, recorded: nothing that strangers have asked about keeps it
+        waiting. Raises LedgerUnavailable."""
+        return await self._call(target, realm, self._places_for_records)
 
     async def ask(self, target: Target, realm: Realm, claimed: DocumentClass | None = None) -> Sighting:
         """What the origin says now, recorded. Raises LedgerUnavailable.
@@ -87,6 +96,7 @@ class Asking:
             async with asyncio.timeout(_SECONDS_FOR_CLIENTS):
                 return await self._call(target, realm, self._places_for_clients)
         except TimeoutError:
+            self._note(record_url(target), SILENCE)
             return Sighting(NO_ANSWER, self._clock(), is_document=False, source=Source.PROBE)
 
     async def _call(
@@ -115,7 +125,7 @@ class Asking:
     def is_asked_enough(self, url: str) -> bool:
         """Whether the origin was asked as often within a minute as is good for it, whatever it says each time."""
         heard = self._heard.get(url)
-        return heard is not None and heard.times >= _MOST_TIMES and self._clock() < heard.since + _HOLDS
+        return heard is not None and heard.times >= _MOST_TIMES and self._clock() < heard.since + HOLDS
 
     def hold(self, url: str) -> None:
         """What the origin says of this has come to nothing: for long it is not asked again because of that."""
@@ -161,9 +171,9 @@ class Asking:
 
     def _note(self, url: str, said: Said) -> None:
         now, before = self._clock(), self._heard.get(url)
-        is_again = before is not None and now < before.since + _HOLDS
+        is_again = before is not None and now < before.since + HOLDS
         since, times = (before.since, before.times + 1) if before is not None and is_again else (now, 1)
-        self._heard[url] = _Heard(hash(said), now + _HOLDS, since, times)
+        self._heard[url] = _Heard(hash(said), now + HOLDS, since, times)
         self._heard.move_to_end(url)
         if len(self._heard) > _MOST_HEARD:
             self._heard.popitem(last=False)

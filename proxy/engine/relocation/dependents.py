@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -16,8 +17,7 @@ from proxy.relocation.changes import Change, Event
 from proxy.relocation.records import State
 
 _OVER: Final = frozenset({Event.REVIVED, Event.WITHDRAWN})
-# More than any class of these lets pass.
-_MOST_DECODED: Final = 8 * 2**20
+_MOST_DECODED: Final = 256 * 2**10
 
 
 class Dependents:
@@ -47,11 +47,12 @@ class Dependents:
         origin, octets = parse_target(url).origin, url.encode()
         spellings = octets, octets.replace(b"/", rb"\/")
         uris = (f"{origin}{path}" for path in WELL_KNOWN_PATHS)
-        return [
-            uri for uri in uris if uri != url and any(_names(held, spellings) for held in self._store.peek(uri))
-        ]
+        return [uri for uri in uris if uri != url and _may_name(self._store.peek(uri), spellings)]
 
 
-def _names(held: StoredResponse, spellings: tuple[bytes, bytes]) -> bool:
-    body = decode_body(held.fields.get("content-encoding"), held.body, _MOST_DECODED)
-    return not isinstance(body, CodingFault) and any(spelling in body for spelling in spellings)
+def _may_name(variants: Sequence[StoredResponse], spellings: tuple[bytes, bytes]) -> bool:
+    """Whether the newest of these names it; what would take long to look into may do so."""
+    if not variants:
+        return False
+    body = decode_body(variants[-1].fields.get("content-encoding"), variants[-1].body, _MOST_DECODED)
+    return isinstance(body, CodingFault) or any(spelling in body for spelling in spellings)

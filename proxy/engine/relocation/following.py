@@ -15,7 +15,7 @@ from proxy.discovery.access.manifest import stated_site
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import POLICIES as FORMATS
 from proxy.discovery.classes import DocumentClass, DocumentFormat, classify
-from proxy.discovery.names import is_local, same_site
+from proxy.discovery.names import is_local, registrable_domain, same_site
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.redirects import Hop as Step
 from proxy.engine.discovery.provenance import vouches
@@ -47,8 +47,8 @@ class Following:
         self._trust = trust
         self._places = Places(_AT_ONCE, _PATIENCE)
 
-    async def follow(self, record: Record, realm: Realm) -> Followed:
-        """What there is where `record`, of a move, says. Never raises.
+    async def follow(self, record: Record, realm: Realm) -> Followed | None:
+        """What there is where `record`, of a move, says; None where too much is asked of it already. Never raises.
 
         Where a publisher sends to another host is asked for as public, wherever he may go who asked for the URL.
         """
@@ -61,6 +61,8 @@ class Following:
             return Followed(tuple(hops), Ending.NO_DOCUMENT, Proof.NONE)
         while True:
             told = await self._told(asked, place, realm, document_class)
+            if told is None:
+                return None
             if isinstance(told, Ending):
                 return Followed(tuple(hops), told, Proof.NONE)
             if told.head.status not in REDIRECTS:
@@ -72,27 +74,31 @@ class Following:
             place = step.hop.target
             steps.append(step.hop)
             hops.append(Hop(told.head.status, place, told.lifetime))
+        end = permanent_run(hops)[-1].target
         reading = _reading(asked, place, document_class, told)
-        proof = await self._proof(asked, permanent_run(hops)[-1].target, reading)
+        # Only what the end of the move serves itself speaks for it: from there it may lead on to anywhere.
+        proof = await self._proof(asked, end, reading if place.origin == end.origin else None)
         return Followed(tuple(hops), _ending(told), proof)
 
     async def _told(
         self, asked: Target, place: Target, realm: Realm, document_class: DocumentClass
-    ) -> Told | Ending:
+    ) -> Told | Ending | None:
         realm = realm if place.host == asked.host else Realm.PUBLIC
-        if is_central(place.host, asked.host) or is_local(place.host):
+        if is_central(place.host, asked.host) or (is_local(place.host) and place.host != asked.host):
             return Ending.NO_DOCUMENT
         request = Request("GET", place, NO_FIELDS, realm, document_class.value)
         try:
-            return await self._inquiry.get(request, self._places)
+            return await self._inquiry.get(request, self._places, registrable_domain(asked.host))
         except OriginUnavailable as error:
+            if error.fault is OriginFault.OVERLOADED:
+                return None
             return Ending.NO_DOCUMENT if error.fault is OriginFault.DENIED else Ending.UNAVAILABLE
 
-    async def _proof(self, asked: Target, end: Target, reading: Reading) -> Proof:
+    async def _proof(self, asked: Target, end: Target, reading: Reading | None) -> Proof:
         """The redirect is one half of a proof; the other is what the document at its end says itself."""
         if same_site(asked.host, end.host):
             return Proof.SAME_SITE
-        if not reading.is_found:
+        if reading is None or not reading.is_found:
             return Proof.NONE
         is_mutual = _names(reading, asked) or vouches(reading)
         return Proof.PROVEN if is_mutual or await self._is_signed(asked, reading) else Proof.NONE

@@ -10,7 +10,7 @@ from proxy.caching.freshness import Exchange
 from proxy.caching.vary import parse_vary
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.acceptance import Refused
-from proxy.engine.relocation.asking import Asking, Said, may_vary, said_in
+from proxy.engine.relocation.asking import HOLDS, SILENCE, Asking, Said, may_vary, said_in
 from proxy.engine.relocation.rechecks import Rechecks
 from proxy.engine.state import EngineState
 from proxy.http.messages import Realm, Request, ResponseHead
@@ -19,7 +19,7 @@ from proxy.http.targets import Target
 from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable
 from proxy.relocation.locations import recordable_location, url_fault
 from proxy.relocation.lookup import is_fresh
-from proxy.relocation.records import Record, record_url
+from proxy.relocation.records import Record, State, record_url
 from proxy.relocation.rules import LASTING, NO_ANSWER
 
 _UNRECORDED: Final = Problem(
@@ -90,21 +90,40 @@ class Hearing:
         url, said = record_url(request.target), said_in(head)
         if self._asking.has_said(url, said) or self._is_recorded(url, request, said):
             return True
+        if self._asking.has_said(url, SILENCE):
+            return False
         if self._asking.is_asked_enough(url):
+            # Once more, and later: who makes others ask so often makes nobody wait.
+            self._rechecks.soon(request.target, request.realm, is_wanted=True, after=HOLDS)
             return False
         is_for_all = await self._is_said_to_anybody(request, head, exchange)
         self._rechecks.follow_up(request.target, request.realm)
         return is_for_all
 
     async def _is_said_to_anybody(self, request: Request, head: ResponseHead, exchange: Exchange) -> bool:
-        # That something is gone is asked twice: it ends what others have, and only the body tells of a successor.
-        if request.is_ours and head.status != _GONE and not may_vary(head):
+        if self._is_as_anybody_asks(request, head):
             await self._asking.take(request, head, exchange)
             return True
         sighting = await self._asking.ask_for_client(request.target, request.realm)
         if sighting.status == NO_ANSWER:
             self._rechecks.soon(request.target, request.realm, is_wanted=True)
         return self._asking.has_said(record_url(request.target), said_in(head))
+
+    def _is_as_anybody_asks(self, request: Request, head: ResponseHead) -> bool:
+        """Whether nobody would ask otherwise: the proxy itself, for a document at its own place, by its own name.
+
+        That something is gone is asked twice: it ends what others have, and only the body tells of a successor.
+        """
+        target = request.target
+        is_plain = request.is_ours and target.uri == record_url(target) and self._rules.of(request).is_gated
+        return is_plain and head.status != _GONE and not may_vary(head)
+
+    def is_gone(self, target: Target) -> bool:
+        """Whether the origin has said so; where that cannot be read it is not known."""
+        with suppress(LedgerUnavailable):
+            record = self._ledger.get(record_url(target))
+            return record is not None and record.state is State.GONE
+        return False
 
     def _is_recorded(self, url: str, request: Request, said: Said) -> bool:
         """Whether just that is recorded, and holds. Raises LedgerUnavailable."""

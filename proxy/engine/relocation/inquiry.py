@@ -71,18 +71,21 @@ class Inquiry:
         self._clock = state.clock
         self._neutral = Neutral(state.settings.agent)
 
-    async def get(self, request: Request, places: Places) -> Told:
-        """The answer to `request` made neutral, read within a place of its origin. Raises OriginUnavailable."""
-        return await self._get(self._neutral.of(request), places)
+    async def get(self, request: Request, places: Places, share: str = "") -> Told:
+        """The answer to `request` made neutral, read within a place of its origin. Raises OriginUnavailable.
+
+        With a `share` the places are those of whoever is named so: nobody takes another's.
+        """
+        return await self._get(self._neutral.of(request), places, share)
 
     async def get_unlike(self, request: Request, places: Places) -> Told:
         """The same, asked by somebody who has nothing in common with the first. Raises OriginUnavailable."""
-        return await self._get(replace(self._neutral.of(request), fields=_UNLIKE), places)
+        return await self._get(replace(self._neutral.of(request), fields=_UNLIKE), places, "")
 
-    async def _get(self, sent: Request, places: Places) -> Told:
+    async def _get(self, sent: Request, places: Places, share: str) -> Told:
         started = self._clock()
         try:
-            async with places.place(sent.target.origin):
+            async with places.place(f"{share} {sent.target.origin}"):
                 told = await self._read(sent)
         except OriginUnavailable as error:
             self._observer.upstream("relocation", error.fault.value, self._clock() - started)

@@ -32,9 +32,9 @@ from proxy.relocation.sightings import Sighting
 # Under way and waiting, in all and of one registrable domain; and how many of them at once.
 _MOST: Final = 512
 _MOST_OF_SITE: Final = 32
-_AT_ONCE: Final = 8
+_AT_ONCE: Final = 32
 _AT_ONCE_OF_SITE: Final = 2
-_FOLLOWING_SECONDS: Final = 30.0
+_FOLLOWING_SECONDS: Final = 15.0
 # A round through all records, and what reading them may take of the time.
 _BETWEEN_ROUNDS: Final = 60.0
 _PAGE: Final = 200
@@ -50,8 +50,8 @@ class Followed:
     proof: Proof
 
 
-Follow = Callable[[Record, Realm], Awaitable[Followed]]
-"""What there is where the record of a move says. Never raises."""
+Follow = Callable[[Record, Realm], Awaitable[Followed | None]]
+"""What there is where the record of a move says, None where it was not asked for. Never raises."""
 
 
 class Rechecks:
@@ -97,10 +97,12 @@ class Rechecks:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._asking.close()
 
-    def soon(self, target: Target, realm: Realm = Realm.PUBLIC, *, is_wanted: bool = False) -> None:
+    def soon(
+        self, target: Target, realm: Realm = Realm.PUBLIC, *, is_wanted: bool = False, after: float = 0.0
+    ) -> None:
         """Look into the record of `target`, unless that or too much is under way: the next one to ask will.
 
-        It is asked again where that is due, or where somebody says that it `is_wanted` now.
+        It is asked again where that is due, or where somebody says that it `is_wanted`, `after` so many seconds.
         """
         url = record_url(target)
         if url in self._under_way or not (is_wanted or self._is_to_ask(url)):
@@ -108,7 +110,7 @@ class Rechecks:
         site = registrable_domain(target.host)
         if len(self._under_way) >= _MOST or self._of_site[site] >= _MOST_OF_SITE:
             return
-        task = asyncio.get_running_loop().create_task(self._recheck(target, url, realm, site, is_wanted=is_wanted))
+        task = asyncio.get_running_loop().create_task(self._recheck(target, url, realm, site, is_wanted, after))
         self._under_way[url] = task
         self._of_site[site] += 1
         task.add_done_callback(lambda _: self._ended(url, site))
@@ -156,7 +158,10 @@ class Rechecks:
             return record is not None and _is_to_follow(record, self._clock())
         return False
 
-    async def _recheck(self, target: Target, url: str, realm: Realm, site: str, *, is_wanted: bool) -> None:
+    async def _recheck(
+        self, target: Target, url: str, realm: Realm, site: str, is_wanted: bool, after: float
+    ) -> None:
+        await asyncio.sleep(after)
         # How it ends is in the record; what could not be written is asked for again.
         with suppress(LedgerUnavailable):
             # Of a site that keeps everybody waiting only as many wait as leave room for others.
@@ -168,7 +173,7 @@ class Rechecks:
         if not is_wanted and (record is None or not is_due(record, now)):
             return
         if record is None or is_wanted or not (_is_to_follow(record, now) or self._asking.has_asked(url)):
-            sighting = await self._asking.ask(target, realm)
+            sighting = await self._asking.ask_again(target, realm)
             if sighting.status not in PERMANENT:
                 return
             record = self._ledger.get(url)
@@ -181,6 +186,8 @@ class Rechecks:
                 followed = await self._follow_on(record, realm)
         except TimeoutError:
             followed = Followed((_first_hop(record),), Ending.UNAVAILABLE, Proof.NONE)
+        if followed is None:
+            return
 
         def settled(current: Record | None) -> Change:
             if current is None:
