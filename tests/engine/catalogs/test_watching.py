@@ -130,7 +130,7 @@ class TestAsking:
             assert scene.origins.claims == {A: DocumentClass.AGENT_CARD, B: None}
             scene.publish(catalog(entry("b", B)), cache_control="no-store")
             await until(lambda: scene.origins.claims[B] is DocumentClass.AGENT_CARD)
-            assert watch_list.catalogs_of(A) == ()
+            await until(lambda: watch_list.catalogs_of(A) == ())
 
     async def test_a_record_ends_what_was_seen(self) -> None:
         scene = Scene()
