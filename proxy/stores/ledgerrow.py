@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from proxy.http.targets import parse_target
@@ -29,6 +30,8 @@ COLUMNS: Final = ", ".join(
         *(f"ifnull(CAST({name} AS BLOB), x'')" for name in ("record", "seal")),
     ]
 )
+# The same URLs are asked for again and again.
+_MOST_KEYS: Final = 16_384
 KEY_OCTETS: Final = hashlib.sha256().digest_size
 # In which turn they go when room is needed. From `LISTED` on there is a record that listings know of.
 WITHDRAWN, COUNTED, LISTED, LASTING = range(4)
@@ -65,6 +68,7 @@ class Row(NamedTuple):
         return parse_record(unpacked(self.record))
 
 
+@lru_cache(_MOST_KEYS)
 def key_of(url: str) -> bytes:
     """The octets of the id of its record."""
     return hashlib.sha256(url.encode()).digest()
