@@ -79,3 +79,11 @@ class Ledger(Protocol):
     async def close(self) -> None:
         """Release the file, where there is one."""
         ...
+
+
+def readable(ledger: Ledger, url: str) -> Record | None:
+    """The record of a URL; None also where it cannot be read, for those to whom that makes no difference."""
+    try:
+        return ledger.get(url)
+    except LedgerUnavailable:
+        return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -15,9 +14,8 @@ from proxy.engine.relocation.control import NothingPending, RelocationControl
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import parse_target
 from proxy.ledgers import LedgerUnavailable
-from proxy.relocation.records import Record, told, told_with_history
+from proxy.relocation.records import Record, is_record_id, told, told_with_history
 
-_ID: Final = re.compile(r"[0-9a-f]{64}")
 _NO_ID: Final = Problem(
     Slug.BAD_REQUEST, "Name the record by its id, 64 hexadecimal digits in lower case: /admin/records/ID/confirm."
 )
@@ -56,7 +54,7 @@ class RecordPages:
 
 async def _decided(request: web.Request, decide: Callable[[str], Awaitable[Record | None]]) -> Record:
     record_id = request.match_info["id"]
-    if _ID.fullmatch(record_id) is None:
+    if not is_record_id(record_id):
         raise BadOrder(_NO_ID)
     try:
         record = await decide(record_id)

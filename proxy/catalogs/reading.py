@@ -12,6 +12,7 @@ from proxy.catalogs.collecting import Collector
 from proxy.catalogs.linksets import read_linkset
 from proxy.catalogs.listing import ListingText, read_listing
 from proxy.catalogs.mcpregistries import read_registry_page
+from proxy.discovery.gate import PAGES
 from proxy.discovery.jsontext import JsonObject, MalformedJson
 from proxy.discovery.listings.mediatypes import MediaType, parse_media_type
 from proxy.http.targets import Target
@@ -37,7 +38,7 @@ def read_catalog(body: bytes, media_type: str | None, url: Target) -> Catalog:
     `media_type` is the Content-Type value. Raises NotACatalog and nothing else, whatever the octets.
     """
     stated = None if media_type is None else parse_media_type(media_type)
-    if stated is not None and stated.essence in ("text/html", "application/xhtml+xml"):
+    if stated is not None and stated.essence in PAGES:
         raise NotACatalog("the body is declared as HTML")
     if len(url.path) > LONGEST_URL:
         raise NotACatalog(f"the path of the catalog has more than {LONGEST_URL} characters")

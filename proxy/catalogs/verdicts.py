@@ -17,13 +17,13 @@ from proxy.relocation.changes import Reason
 from proxy.relocation.confirmation import MOST_HOPS
 from proxy.relocation.lookup import is_fresh
 from proxy.relocation.records import Record, State, record_id, record_url
+from proxy.relocation.rules import LASTING
 from proxy.relocation.sightings import Sighting
 
 NOTHING_KNOWN: Final = "none"
 """The `source` of a standing that nothing is known for."""
 
 _DOCUMENTS: Final = frozenset({200, 304})
-_RECORDED: Final = frozenset({301, 308, 410})
 _NOT_PERMANENT: Final = frozenset({300, 302, 303, 307})
 
 
@@ -146,7 +146,7 @@ def _reason(sighting: Sighting) -> Reason | None:
         return None if sighting.is_document else Reason.NOT_A_DOCUMENT
     if status == 404:
         return Reason.NOT_FOUND
-    if status in _RECORDED:
+    if status in LASTING:
         return Reason.NOTHING_RECORDED
     if status in _NOT_PERMANENT:
         return Reason.NOT_PERMANENT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from argparse import Namespace
 from itertools import islice
@@ -18,14 +17,13 @@ from proxy.cli.remote import DataPort
 from proxy.cli.terminal import may_colour, waiting
 from proxy.config import load
 from proxy.http.targets import MalformedTarget, parse_host, parse_target
-from proxy.relocation.records import record_id, record_url
+from proxy.relocation.records import is_record_id, record_id, record_url
 
 MOST_SHOWN: Final = 100
 """Records that are shown to people, who would not read more."""
 
 _FINE, _NEGATIVE = 0, 1
 _PATIENCE: Final = 30.0
-_ID: Final = re.compile(r"[0-9a-f]{64}")
 _CUT: Final = f"These are the first {MOST_SHOWN}: name a HOST or a --state, or take all of them with --json."
 
 _Records = list[dict[str, object]]
@@ -116,7 +114,7 @@ def _narrowed(arguments: Namespace) -> dict[str, str]:
 
 
 def _parsed_id(flag: str, text: str) -> str:
-    if _ID.fullmatch(text.lower()) is None:
+    if not is_record_id(text.lower()):
         raise Unusable(f"{flag}: the id of a record, 64 hexadecimal digits, as this command prints it")
     return text.lower()
 

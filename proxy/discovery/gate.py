@@ -145,7 +145,8 @@ _XML_ROOT: Final = re.compile(
     rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>)*+<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL | re.IGNORECASE
 )
 
-_PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+"""Media types of what is meant for people."""
 _DOCTYPE: Final = b"<!doctype html"
 # Where a page begins to be one; nothing after it is looked at.
 _BEGINNING: Final = 1024
@@ -202,7 +203,7 @@ def is_page(media_type: str | None, body: bytes) -> bool:
 
     By its media type, or by how it begins: a document type or a root element of HTML. `media_type` as for `gate`.
     """
-    if essence(media_type) in _PAGES:
+    if essence(media_type) in PAGES:
         return True
     content = body[:_BEGINNING].removeprefix(_BYTE_ORDER_MARK).lstrip()
     root = _XML_ROOT.match(content)

@@ -11,7 +11,7 @@ from proxy.http.problems import Problem, Slug
 # A decoded body may be this many times its limit before it counts as a decompression bomb.
 _EXPANSION = 16
 # Statuses whose content is the document itself; others speak about it.
-_OF_DOCUMENTS = frozenset({200, 203})
+OF_DOCUMENTS = frozenset({200, 203})
 
 
 class Refused(Exception):
@@ -24,7 +24,7 @@ class Refused(Exception):
 
 def is_held_to_format(rules: ClassRules, status: int) -> bool:
     """Whether the body has to pass the gate of its class."""
-    return rules.is_gated and status in _OF_DOCUMENTS
+    return rules.is_gated and status in OF_DOCUMENTS
 
 
 def accept(rules: ClassRules, head: ResponseHead, body: bytes) -> None:

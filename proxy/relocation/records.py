@@ -7,6 +7,7 @@ other state has; the history has its newest observation last and is bounded. All
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -15,6 +16,7 @@ from proxy.http.secrets import masked
 from proxy.http.targets import Target
 from proxy.http.timestamps import timestamp
 
+_ID: Final = re.compile(r"[0-9a-f]{64}")
 MOST_OBSERVATIONS: Final = 32
 LONGEST_URL: Final = 2048
 """Characters of a URL that is recorded. Every record is kept in memory, so a publisher does not set its size."""
@@ -99,6 +101,11 @@ def record_url(target: Target) -> str:
 def record_id(url: str) -> str:
     """The id of the record of `url`: SHA-256 in hex."""
     return hashlib.sha256(url.encode()).hexdigest()
+
+
+def is_record_id(text: str) -> bool:
+    """Whether a record could have this id."""
+    return _ID.fullmatch(text) is not None
 
 
 def with_observation(history: tuple[Observation, ...], seen: Observation) -> tuple[Observation, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 from urllib.parse import parse_qsl
@@ -18,7 +17,7 @@ from proxy.http.problems import Problem, Slug
 from proxy.http.targets import MalformedTarget, parse_host
 from proxy.ledgers import Ledger, LedgerChange, LedgerUnavailable
 from proxy.ports import Clock
-from proxy.relocation.records import State, told, told_with_history
+from proxy.relocation.records import State, is_record_id, told, told_with_history
 from proxy.server.own import JSON, Asked, Own
 from proxy.server.recordfeed import LONGEST_WAIT, RecordFeed, TooManyWait, told_change
 from proxy.server.recordreading import RecordReading, TooManyRead
@@ -32,7 +31,6 @@ STATES: Final = tuple(state for state in State if state is not State.UNCONFIRMED
 _DEFAULT_LIMIT: Final = 100
 _HIGHEST_LIMIT: Final = 1000
 _HIGHEST_CURSOR: Final = 10**18 - 1
-_ID: Final = re.compile(r"[0-9a-f]{64}")
 _NOT_FOUND: Final = f"Nothing is recorded under this id, the hex SHA-256 of a URL: {RECORDS} lists what is."
 _UNAVAILABLE: Final = Problem(
     Slug.INTERNAL,
@@ -103,7 +101,7 @@ class RecordPages:
     async def _one(self, asked: Asked) -> Complete | Problem:
         _parse_query(asked.query)
         wanted = asked.path.removeprefix(f"{RECORDS}/")
-        if _ID.fullmatch(wanted) is None:
+        if not is_record_id(wanted):
             raise _BadQuery(f"{RECORDS}/ID: an id has 64 hexadecimal digits in lower case, the SHA-256 of a URL.")
         record = self._ledger.by_id(wanted)
         if record is None or not record.is_listed:
@@ -177,7 +175,7 @@ def _parse_state(given: Mapping[str, str]) -> State | None:
 
 def _parse_after(given: Mapping[str, str]) -> str | None:
     cursor = given.get("cursor")
-    if cursor is not None and _ID.fullmatch(cursor) is None:
+    if cursor is not None and not is_record_id(cursor):
         raise _BadQuery("cursor: the next of the answer before, as it is.")
     return cursor
 

@@ -25,6 +25,7 @@ from proxy.stores.ledgerdesk import LedgerDesk, News, Outcome, Removal
 from proxy.stores.ledgerfile import ON_FILE, Bounds, LedgerFileDamaged
 from proxy.stores.ledgerrow import key_of
 from proxy.stores.ledgershelf import Shelf
+from proxy.stores.threads import ended
 
 DAMAGED: Final = "ledger-damaged"
 UNAVAILABLE: Final = "ledger-unavailable"
@@ -208,15 +209,11 @@ class SqliteLedger:
 
     async def _in_thread(self, seconds: float, work: Callable[[], T]) -> T:
         """What `work` gives. Raises LedgerUnavailable, also after `seconds`."""
-        loop = self._loop = asyncio.get_running_loop()
-        call = loop.run_in_executor(self._thread, work)
-        try:
-            await asyncio.wait({call}, timeout=seconds)
-            if not call.done():
-                self._note_late()
-                raise LedgerUnavailable("too slow")
-        finally:
-            call.cancel()  # does nothing to one that has ended; nobody waits for any other
+        self._loop = asyncio.get_running_loop()
+        call = await ended(self._thread, seconds, work)
+        if call is None:
+            self._note_late()
+            raise LedgerUnavailable("too slow")
         self._is_late = False
         return call.result()
 

@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from proxy.failover.breaker import CLOSED, NotYet
 from proxy.ports import TrustRecordsDamaged, TrustRecordsUnavailable
 from proxy.stores.expendable import MOST_EXPENDABLE, Expendable
+from proxy.stores.threads import ended
 from proxy.stores.trustdesk import TrustDesk
 from proxy.stores.trustfile import TrustFileDamaged
 from proxy.stores.trustwaiting import Waiting
@@ -208,14 +209,10 @@ class SqliteTrustRecords:
         """What `work` gives. Raises TrustRecordsUnavailable, also after `seconds`."""
         if not self._opening.done() and not self._is_late:
             seconds = self._write_seconds  # once, at the start
-        call = asyncio.get_running_loop().run_in_executor(self._thread, work)
-        try:
-            await asyncio.wait({call}, timeout=seconds)
-            if not call.done():
-                self._note_late()
-                raise TrustRecordsUnavailable("too slow")
-        finally:
-            call.cancel()  # does nothing to one that has ended; nobody waits for any other
+        call = await ended(self._thread, seconds, work)
+        if call is None:
+            self._note_late()
+            raise TrustRecordsUnavailable("too slow")
         self._is_late = False
         return call.result()
 

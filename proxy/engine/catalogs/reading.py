@@ -17,6 +17,7 @@ from proxy.catalogs.catalog import Catalog, NotACatalog
 from proxy.catalogs.reading import read_catalog
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.redirects import POLICIES, REDIRECTS, Hop, NotFollowed, next_hop
+from proxy.engine.acceptance import OF_DOCUMENTS
 from proxy.engine.answers import refusal
 from proxy.engine.catalogs.aside import aside, weight
 from proxy.engine.gateway import Gateway
@@ -39,7 +40,6 @@ _OF_A_PAGE: Final = "100"
 _LONGEST_CURSOR: Final = 2_048
 _ACCEPT: Final = "application/ai-catalog+json, application/linkset+json, application/json;q=0.9, */*;q=0.1"
 _READABLE: Final = "AI Catalogs, API catalogs (linksets), lists of MCP registries and of agent cards, and of ANP"
-_OF_DOCUMENTS: Final = frozenset({200, 203})
 _SLUGS: Final = {404: Slug.NOT_FOUND, 410: Slug.GONE}
 
 
@@ -146,7 +146,7 @@ class CatalogReader:
         self, asked: Target, place: Target, answer: Complete | Streaming, body: bytes
     ) -> CatalogRead | Problem:
         head, as_of = answer.head, self._clock() - (answer.outcome.age or 0)
-        if head.status not in _OF_DOCUMENTS:
+        if head.status not in OF_DOCUMENTS:
             slug = _SLUGS.get(head.status, Slug.NOT_A_DOCUMENT)
             slug = Slug.ORIGIN_UNREACHABLE if head.status >= 500 else slug
             return Problem(slug, f"The origin of the catalog answered {head.status}.")
@@ -223,7 +223,7 @@ async def _body(answer: Complete | Streaming) -> bytes | Problem:
         return answer.body
     read = bytearray(answer.read)
     try:
-        if answer.head.status not in _OF_DOCUMENTS:
+        if answer.head.status not in OF_DOCUMENTS:
             return b""
         async for chunk in answer.response.chunks():
             read += chunk

@@ -17,6 +17,7 @@ from proxy.discovery.names import is_local
 from proxy.discovery.pages.alternatives import Alternative, alternatives_of, successor_of
 from proxy.discovery.redirects import POLICIES, REDIRECTS, NotFollowed, next_hop
 from proxy.discovery.urls import UrlReason, UrlRefused, checked
+from proxy.engine.acceptance import OF_DOCUMENTS
 from proxy.engine.discovery.memory import Memory
 from proxy.engine.discovery.reading import (
     CENTRAL,
@@ -38,7 +39,6 @@ from proxy.http.problems import Problem, Slug
 from proxy.http.targets import Target
 from proxy.ports import Clock, Generations, OriginUnavailable
 
-_OF_DOCUMENTS: Final = frozenset({200, 203})
 _MULTIPLE_CHOICES: Final = 300
 _MAY_HAVE_SUCCESSORS: Final = frozenset({409, 410})
 _NOT_FOR_US: Final = frozenset({401, 403, 405, 406, 407, 429})
@@ -186,7 +186,7 @@ class Reader:
             async for chunk in answer.response.chunks():
                 read += chunk
                 if len(read) > limit:
-                    if answer.head.status not in _OF_DOCUMENTS:
+                    if answer.head.status not in OF_DOCUMENTS:
                         return b""
                     return Problem(Slug.TOO_LARGE, f"The document is larger than {limit} bytes.")
         except OriginUnavailable as error:
@@ -200,7 +200,7 @@ class Reader:
         status = head.status
         if status >= 500:
             return replace(reading, reason=f"status-{status}", detail=f"The origin answered {status}.")
-        if status not in _OF_DOCUMENTS:
+        if status not in OF_DOCUMENTS:
             reason = "not-available" if status in _NOT_FOR_US else f"status-{status}"
             detail = f"The origin answered {status}."
             offered = () if manner.method == "HEAD" else _offered(head, body, reading.target)

@@ -13,7 +13,7 @@ from proxy.discovery.cards.a2a import AgentJsonKind, sniff_agent_json
 from proxy.discovery.cards.mcp import card_probes
 from proxy.discovery.classes import DocumentClass, classify
 from proxy.discovery.findings import Finding
-from proxy.discovery.gate import GateReason, NotADocument
+from proxy.discovery.gate import PAGES, GateReason, NotADocument
 from proxy.discovery.jsontext import parse_json
 from proxy.discovery.listings.catalog import Catalog
 from proxy.discovery.listings.mediatypes import EntryKind
@@ -42,7 +42,6 @@ from proxy.ports import Origin
 
 Result = TypeVar("Result")
 _WELL_KNOWN: Final = "/.well-known/"
-_HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _MARKDOWN: Final = "text/markdown"
 # Cards that vary by the version asked for are asked for in the newest one known here (A2A-6).
 _A2A_VERSION: Final = Fields((("A2A-Version", "1.0"),))
@@ -234,7 +233,7 @@ class Sources:
         if reading.media_type == _MARKDOWN:
             self._found_markdown(reading)
             return
-        if reading.media_type in _HTML_TYPES and not self._has_documents and self._is_own(reading):
+        if reading.media_type in PAGES and not self._has_documents and self._is_own(reading):
             await self._expansion.expand(await self._lead_on(parse_html_links(reading.body, reading.target), None))
         if self._discovered.static.get("llms") is None:
             path = await self._call.read(

@@ -21,7 +21,7 @@ from proxy.http.problems import Problem, Slug
 from proxy.http.secrets import masked
 from proxy.http.targets import Target, parse_target
 from proxy.http.timestamps import timestamp
-from proxy.ledgers import Ledger, LedgerUnavailable
+from proxy.ledgers import Ledger, readable
 from proxy.relocation.lookup import Gone, Relocated, answer_of, is_due
 from proxy.relocation.records import Record, record_url
 
@@ -54,10 +54,7 @@ class Answering:
 
     def answer(self, request: Request) -> Complete | Refusal | None:
         """The recorded answer, whatever the method; None where the origin, or what it said before, answers."""
-        target = request.target
-        if target.scheme != "https" or request.realm is Realm.LOCAL:
-            return None
-        record = self._readable(record_url(target))
+        target, record = request.target, self._recorded(request)
         if record is None or not record.is_listed:
             return None
         now = self._clock()
@@ -76,26 +73,22 @@ class Answering:
 
     def gone(self, request: Request) -> Refusal | None:
         """The recorded refusal, if that is what is recorded."""
-        target = request.target
-        if target.scheme != "https" or request.realm is Realm.LOCAL:
-            return None
-        record = self._readable(record_url(target))
+        record = self._recorded(request)
         decided = answer_of(record, self._clock())
         return self._gone(request, record, decided) if record and isinstance(decided, Gone) else None
 
-    def _readable(self, url: str) -> Record | None:
+    def _recorded(self, request: Request) -> Record | None:
         """Where records cannot be read the origin is asked, and its word is not passed on before it is recorded."""
-        try:
-            return self._ledger.get(url)
-        except LedgerUnavailable:
+        if request.target.scheme != "https" or request.realm is Realm.LOCAL:
             return None
+        return readable(self._ledger, record_url(request.target))
 
     def _end_of(self, url: str, location: str, ttl: float, now: float) -> tuple[str, float] | None:
         """Where the moves from `url` lead that are recorded one after another, and how long all of them hold; None
         where they lead round in a circle."""
         seen = {url, location}
         for _ in range(_MOST_MOVES):
-            record = self._readable(record_url(_parsed(location)))
+            record = readable(self._ledger, record_url(_parsed(location)))
             onwards = answer_of(record, now)
             if not isinstance(onwards, Relocated):
                 break

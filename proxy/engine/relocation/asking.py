@@ -24,7 +24,6 @@ from proxy.http.fields import NO_FIELDS
 from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.targets import Target, parse_target
 from proxy.ports import OriginFault, OriginUnavailable
-from proxy.relocation.changes import Change
 from proxy.relocation.records import record_url
 from proxy.relocation.rules import LASTING, NO_ANSWER, RelocationRules, Seen, observe
 from proxy.relocation.sightings import Sighting, Source
@@ -107,10 +106,10 @@ class Asking:
         request = Request("GET", parse_target(url), NO_FIELDS, realm, claimed)
         return await self._calls.call((url, claimed), lambda: self._ask(request, places))
 
-    async def take(self, request: Request, head: ResponseHead, exchange: Exchange) -> Change:
+    async def take(self, request: Request, head: ResponseHead, exchange: Exchange) -> None:
         """Record what an answer says that is good for everybody. Raises LedgerUnavailable."""
         told = Told(head, exchange, None, is_document=False)
-        return await self._record(_seen(request.target, told, is_document=False))
+        await self._record(_seen(request.target, told, is_document=False))
 
     def has_said(self, url: str, said: Said) -> bool:
         """Whether the origin said just that to anybody, less than a minute ago."""
@@ -163,11 +162,10 @@ class Asking:
             return True
         return said_in(told.head) == said_in((await self._inquiry.get_unlike(request, places)).head)
 
-    async def _record(self, seen: Seen) -> Change:
+    async def _record(self, seen: Seen) -> None:
         url = record_url(seen.url)
-        change = await self._writer.change(url, lambda record: observe(record, seen, self._relocation))
+        await self._writer.change(url, lambda record: observe(record, seen, self._relocation))
         self._note(url, (seen.status, seen.locations))
-        return change
 
     def _note(self, url: str, said: Said) -> None:
         now, before = self._clock(), self._heard.get(url)

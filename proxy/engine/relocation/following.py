@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from proxy.caching.vouching import TrustState
 from proxy.discovery.access.manifest import stated_site
 from proxy.discovery.central import is_central
 from proxy.discovery.classes import POLICIES as FORMATS
@@ -32,7 +31,6 @@ from proxy.relocation.confirmation import Ending, Hop, permanent_run
 from proxy.relocation.records import Proof, Record
 
 _CANONICAL: Final = ("canonical", "canonical_url")
-_VERIFIED: Final = frozenset({TrustState.VERIFIED, TrustState.STALE_TRUST})
 # What is not for us today may be there all the same.
 _NOT_FOR_US: Final = frozenset({401, 403, 429})
 _AT_ONCE: Final = 2
@@ -108,7 +106,7 @@ class Following:
         if self._trust is None:
             return False
         vouching = await self._trust.vouch_for(asked.host, reading.target, reading.body, reading.document_class)
-        return vouching is not None and vouching.state in _VERIFIED
+        return replace(reading, vouching=vouching).is_signed_well
 
 
 def _may_follow(asked: Target, record: Record, document_class: DocumentClass) -> bool:

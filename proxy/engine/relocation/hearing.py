@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from enum import Enum
 from typing import Final
 
@@ -16,7 +15,7 @@ from proxy.engine.state import EngineState
 from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import Target
-from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable
+from proxy.ledgers import Ledger, LedgerDamaged, LedgerUnavailable, readable
 from proxy.relocation.locations import recordable_location, url_fault
 from proxy.relocation.lookup import is_fresh
 from proxy.relocation.records import Record, State, record_url
@@ -76,10 +75,9 @@ class Hearing:
     def _may_contradict(self, request: Request) -> None:
         """An origin that answers otherwise than is recorded is asked what it says to anybody."""
         url = record_url(request.target)
-        with suppress(LedgerUnavailable):
-            record = self._ledger.get(url)
-            if record is not None and record.is_listed and not self._asking.has_asked(url):
-                self._rechecks.soon(request.target, request.realm, is_wanted=True)
+        record = readable(self._ledger, url)
+        if record is not None and record.is_listed and not self._asking.has_asked(url):
+            self._rechecks.soon(request.target, request.realm, is_wanted=True)
 
     def _may_do_something(self, request: Request) -> bool:
         """Whether asking once more could do once more what no document does: end a subscription, say."""
@@ -120,10 +118,8 @@ class Hearing:
 
     def is_gone(self, target: Target) -> bool:
         """Whether the origin has said so; where that cannot be read it is not known."""
-        with suppress(LedgerUnavailable):
-            record = self._ledger.get(record_url(target))
-            return record is not None and record.state is State.GONE
-        return False
+        record = readable(self._ledger, record_url(target))
+        return record is not None and record.state is State.GONE
 
     def _is_recorded(self, url: str, request: Request, said: Said) -> bool:
         """Whether just that is recorded, and holds. Raises LedgerUnavailable."""

@@ -8,6 +8,7 @@ from typing import Final
 from proxy.caching.directives import parse_response_directives
 from proxy.caching.freshness import Exchange, corrected_initial_age, freshness_lifetime
 from proxy.discovery.gate import is_of_kind
+from proxy.engine.acceptance import OF_DOCUMENTS
 from proxy.engine.neutral import Neutral
 from proxy.engine.places import Places
 from proxy.engine.settings import ClassRules
@@ -17,7 +18,6 @@ from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead, received
 from proxy.ports import Origin, OriginUnavailable, Overflow
 
-_OF_DOCUMENTS: Final = frozenset({200, 203})
 # What a refusal says of a successor is short.
 _MOST_OF_REFUSALS: Final = 64 * 2**10
 # As unlike the request of a program as can be: who sends the same to both does not look at who asks.
@@ -58,7 +58,7 @@ class Told:
     @property
     def is_whole(self) -> bool:
         """Whether it is the thing itself that was asked for, of whatever kind."""
-        return self.head.status in _OF_DOCUMENTS
+        return self.head.status in OF_DOCUMENTS
 
 
 class Inquiry:
@@ -98,7 +98,7 @@ class Inquiry:
         try:
             head = received(response.head, response.exchange.response_time)
             rules = self._rules.of(sent)
-            is_whole = head.status in _OF_DOCUMENTS
+            is_whole = head.status in OF_DOCUMENTS
             read = await response.read(rules.max_body if is_whole else _MOST_OF_REFUSALS)
         finally:
             response.close()

@@ -20,7 +20,7 @@ from proxy.engine.relocation.asking import Asking
 from proxy.engine.relocation.writing import Writer
 from proxy.http.messages import Realm
 from proxy.http.targets import Target, parse_target
-from proxy.ledgers import Ledger, LedgerUnavailable
+from proxy.ledgers import Ledger, LedgerUnavailable, readable
 from proxy.ports import Clock
 from proxy.relocation.changes import Change, Event, Reason, ignored
 from proxy.relocation.confirmation import PERMANENT, Ending, Hop, confirmed
@@ -138,10 +138,8 @@ class Rechecks:
 
     def follow_up(self, target: Target, realm: Realm) -> None:
         """After something was recorded: where it moved to is looked at, once for all who come to know of it."""
-        with suppress(LedgerUnavailable):
-            record = self._ledger.get(record_url(target))
-            if record is not None and _is_to_follow(record, self._clock()):
-                self.soon(target, realm)
+        if self._is_to_follow(record_url(target)):
+            self.soon(target, realm)
 
     async def settle(self, urls: Iterable[str]) -> None:
         """Wait until nothing is under way for these. Never raises."""
@@ -151,12 +149,12 @@ class Rechecks:
 
     def _is_to_ask(self, url: str) -> bool:
         """Whether asking may bring anything: lately it has not, or there is only where to follow to."""
-        if not self._asking.has_asked(url):
-            return True
-        with suppress(LedgerUnavailable):
-            record = self._ledger.get(url)
-            return record is not None and _is_to_follow(record, self._clock())
-        return False
+        return not self._asking.has_asked(url) or self._is_to_follow(url)
+
+    def _is_to_follow(self, url: str) -> bool:
+        """Whether nobody has been where the origin says that it is now."""
+        record = readable(self._ledger, url)
+        return record is not None and _is_unfollowed(record, self._clock())
 
     async def _recheck(
         self, target: Target, url: str, realm: Realm, site: str, is_wanted: bool, after: float
@@ -172,7 +170,7 @@ class Rechecks:
         record, now = self._ledger.get(url), self._clock()
         if not is_wanted and (record is None or not is_due(record, now)):
             return
-        if record is None or is_wanted or not (_is_to_follow(record, now) or self._asking.has_asked(url)):
+        if record is None or is_wanted or not (_is_unfollowed(record, now) or self._asking.has_asked(url)):
             sighting = await self._asking.ask_again(target, realm)
             if sighting.status not in PERMANENT:
                 return
@@ -226,5 +224,5 @@ def _first_hop(record: Record) -> Hop:
     return Hop(record.status, parse_target(record.location))
 
 
-def _is_to_follow(record: Record, now: float) -> bool:
+def _is_unfollowed(record: Record, now: float) -> bool:
     return record.state is State.PENDING and record.proof is None and is_due(record, now)

@@ -14,6 +14,7 @@ from typing import Final
 from proxy.caching.vouching import TrustState, Vouching
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.names import is_local
+from proxy.engine.acceptance import OF_DOCUMENTS
 from proxy.engine.trust.known import Change, Known, authority_of, default_did
 from proxy.engine.trust.pinning import Occasion, Pinning
 from proxy.engine.trust.verifying import Verifier
@@ -34,7 +35,6 @@ from proxy.trust.records.knowledge import (
 from proxy.trust.records.publication import ManifestEvent
 from proxy.trust.verdict import CopySource, Rejected, Signed, UnverifiedCopy, VerifiedCopy
 
-_OF_DOCUMENTS: Final = frozenset({200, 203})
 # More than any class of these lets pass.
 _MOST_DECODED: Final = 8 * 2**20
 # Members that a signed document of each class carries at its top.
@@ -62,7 +62,7 @@ class SignatureVoucher:
         """What vouches for `document`; None where nothing but the way it came can. Never raises."""
         authority = authority_of(document.target)
         document_class = DocumentClass(document.document_class)
-        if not authority or document_class not in _SIGNATURES or document.status not in _OF_DOCUMENTS:
+        if not authority or document_class not in _SIGNATURES or document.status not in OF_DOCUMENTS:
             return None
         body = decode_body(document.fields.get("content-encoding"), document.body, _MOST_DECODED)
         if isinstance(body, CodingFault):
