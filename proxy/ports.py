@@ -18,7 +18,6 @@ from proxy.discovery.records.localservices import Browsed
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request, ResponseHead
 from proxy.http.targets import Target
-from proxy.trust.records.knowledge import Knowledge
 
 Clock = Callable[[], float]
 """Unix seconds."""
@@ -265,34 +264,6 @@ class Observer(Protocol):
         """Something was held against a key or a hash: "verified", or why it is not believed."""
         ...
 
-
-class TrustRecordsUnavailable(Exception):
-    """Trust records cannot be read or written: what they say is unknown, which is not that they say nothing."""
-
-
-class TrustRecordsDamaged(TrustRecordsUnavailable):
-    """The record of one authority is not as it was written. It stays until somebody removes it."""
-
-
-class TrustRecords(Protocol):
-    """What is known of each authority. Every method but `close` may raise TrustRecordsUnavailable."""
-
-    async def get(self, authority: str) -> Knowledge | None:
-        """What is known of it, None for nothing. Raises TrustRecordsDamaged."""
-        ...
-
-    async def put(self, knowledge: Knowledge) -> None:
-        """Replace what is known of its authority; durable when this returns. Raises TrustRecordsDamaged."""
-        ...
-
-    async def authorities(self, limit: int) -> tuple[str, ...]:
-        """At most `limit` of those with a record, in order."""
-        ...
-
-    async def remove(self, authority: str) -> bool:
-        """Forget it, a damaged record too; whether there was one."""
-        ...
-
-    async def close(self) -> None:
-        """Release the file, where there is one."""
+    def boundary(self, decision: str, rule: str, mode: str) -> None:
+        """The boundary judged a request: "execute", "no-op", or "report" for one that was only to be told of."""
         ...

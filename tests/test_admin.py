@@ -18,13 +18,14 @@ from aiohttp.test_utils import TestClient, TestServer
 from proxy.admin import AdminState, build_admin
 from proxy.admin.page import _OUTCOMES
 from proxy.config import load
+from proxy.engine.boundary.control import BoundaryControl
 from proxy.engine.control import ByHost, ByTag, ByUri, Control, Scope, scope_name
 from proxy.engine.outcome import Outcome, Served
 from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.trust.control import TrustControl
 from proxy.http.targets import parse_target
 from proxy.metrics import Metrics
-from proxy.ports import TrustRecordsUnavailable
+from proxy.trustrecords import TrustRecordsUnavailable
 
 URL = "https://example.com/x?a=1&b=2"
 TOKEN = "correct-horse"
@@ -120,8 +121,15 @@ async def served(**admin: object) -> AsyncIterator[Port]:
     state = AdminState(lambda: port.ready, "1.2.3")
     trust = cast(TrustControl, NothingKnown())
     relocations = cast(RelocationControl, None)
+    boundary = cast(BoundaryControl, None)
     application = build_admin(
-        lambda: cast(Control, control), lambda: trust, lambda: relocations, metrics, lambda: settings, state
+        lambda: cast(Control, control),
+        lambda: trust,
+        lambda: relocations,
+        lambda: boundary,
+        metrics,
+        lambda: settings,
+        state,
     )
     async with TestClient(TestServer(application)) as client:
         port = Port(client, control, metrics)

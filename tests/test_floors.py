@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = {
     0: {"http"},
-    1: {"caching", "catalogs", "discovery", "trust", "capability", "relocation", "failover", "lint"},
-    2: {"ledgers", "metering", "ports", "single"},
+    1: {"boundary", "caching", "catalogs", "discovery", "trust", "capability", "relocation", "failover", "lint"},
+    2: {"boundaries", "ledgers", "metering", "ports", "single", "trustrecords"},
     3: {"stores", "upstream"},
     4: {"engine"},
     5: {"__init__", "__main__", "admin", "cli", "config", "demo", "logs", "metrics", "server"},
@@ -27,6 +27,11 @@ FLOOR_OF = {unit: floor for floor, units in FLOORS.items() for unit in units}
 PURE = 1
 TOP = 5
 SIDEWAYS = {
+    ("boundary", "proxy.capability"),
+    ("boundary", "proxy.discovery"),
+    ("boundary", "proxy.trust.signatures.canonical"),
+    ("capability", "proxy.discovery.findings"),
+    ("capability", "proxy.discovery.jsontext"),
     ("capability", "proxy.discovery.access.routes"),
     ("capability", "proxy.discovery.urls"),
     ("catalogs", "proxy.discovery"),
@@ -36,6 +41,7 @@ SIDEWAYS = {
     ("discovery", "proxy.trust.signatures"),
     ("failover", "proxy.discovery.access.mirrors"),
     ("failover", "proxy.trust"),
+    ("lint", "proxy.boundary"),
     ("lint", "proxy.capability"),
     ("lint", "proxy.discovery"),
     ("lint", "proxy.trust"),

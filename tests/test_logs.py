@@ -77,7 +77,7 @@ def test_a_json_line_has_what_applies_and_nothing_else() -> None:
         "method": "GET",
         "host": "example.com",
         "path": "/a%20b",
-        "key_hash": "9d50786db2b71e6e",
+        "secret": "token",
         "form": "gateway",
         "status": 200,
         "outcome": "fresh",

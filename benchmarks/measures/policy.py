@@ -68,7 +68,7 @@ async def _table(turns: Turns) -> Table:
     # The network is never reached; the engine is put together as in service all the same.
     network = open_network(settings, OwnListeners(), wall_clock)
     shared = open_kept(settings, Metrics(), wall_clock)
-    gateway = build_engine(settings, shared, network).front.gateway
+    gateway = build_engine(settings, shared, network).gateway
     now = wall_clock()
     kept = documents.stored(_NUMBER, now)
     shared.store.put(kept.uri, kept)

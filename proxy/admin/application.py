@@ -11,6 +11,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from proxy.admin.boundary import BoundaryPages
 from proxy.admin.commands import (
     BadOrder,
     Purge,
@@ -25,6 +26,7 @@ from proxy.admin.queries import parse_limit, parse_query
 from proxy.admin.records import RecordPages
 from proxy.admin.trust import TrustPages
 from proxy.config import Settings, effective_yaml
+from proxy.engine.boundary.control import BoundaryControl
 from proxy.engine.control import ByUri, Control
 from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.trust.control import TrustControl
@@ -41,6 +43,7 @@ def build_admin(
     control: Callable[[], Control],
     trust: Callable[[], TrustControl],
     relocations: Callable[[], RelocationControl],
+    boundary: Callable[[], BoundaryControl],
     metrics: Metrics,
     settings: Callable[[], Settings],
     state: AdminState,
@@ -49,6 +52,7 @@ def build_admin(
     pages = _Pages(control, metrics, settings, state)
     trusted = TrustPages(trust)
     recorded = RecordPages(relocations)
+    conflicts = BoundaryPages(boundary)
     application = web.Application(
         middlewares=(answer_errors, guard(settings), pages.purge_by_method), client_max_size=MAX_BODY
     )
@@ -68,6 +72,8 @@ def build_admin(
             web.post("/admin/trust/unpin", trusted.unpin),
             web.post("/admin/records/{id}/confirm", recorded.confirm),
             web.post("/admin/records/{id}/withdraw", recorded.withdraw),
+            web.get("/admin/boundary", conflicts.conflicts),
+            web.post("/admin/boundary/{id}/release", conflicts.release),
             web.get("/admin/config", pages.config),
             web.put("/admin/log-level", pages.log_level),
         ]

@@ -12,7 +12,7 @@ from proxy.admin.commands import BadOrder, parse_host_body
 from proxy.admin.queries import parse_limit, parse_query
 from proxy.engine.trust.control import TrustControl
 from proxy.http.problems import Problem, Slug
-from proxy.ports import TrustRecordsUnavailable
+from proxy.trustrecords import TrustRecordsUnavailable
 
 _NO_DOCUMENT = "The domain has shown no DID document that can be believed; the log and /metrics say why."
 

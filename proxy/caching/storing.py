@@ -18,6 +18,7 @@ from proxy.caching.vary import parse_vary, selecting_values
 from proxy.caching.vouching import Vouching, unsigned
 from proxy.http.fields import Fields, end_to_end, essence, split_list
 from proxy.http.messages import Request, ResponseHead
+from proxy.http.secrets import known_secret
 
 # Statuses that say "nothing here": kept for a short while only, so that a new publication shows.
 NEGATIVE_STATUSES = frozenset({404, 405, 410, 414, 501})
@@ -46,6 +47,8 @@ class NotStoredReason(StrEnum):
     VARY_CREDENTIALS = "vary-credentials"
     STATUS = "status-without-explicit-freshness"
     SET_COOKIE = "set-cookie"
+    SECRET = "secret-in-url"
+    """In the target, which would be its key, or in a Location."""
     NO_USE = "no-freshness-or-validator"
 
 
@@ -125,7 +128,13 @@ def _refusal(request: Request, head: ResponseHead, directives: ResponseDirective
         return NotStoredReason.AUTHORIZATION
     if not _is_cacheable(head, directives):
         return NotStoredReason.STATUS
-    return _vary_refusal(request, head)
+    return _vary_refusal(request, head) or _secret_refusal(request, head)
+
+
+def _secret_refusal(request: Request, head: ResponseHead) -> NotStoredReason | None:
+    """What a store may not hold in clear (UAIX.md §5.5)."""
+    urls = (request.target.uri, *head.fields.get_all("location"))
+    return NotStoredReason.SECRET if any(known_secret(url) for url in urls) else None
 
 
 def _vary_refusal(request: Request, head: ResponseHead) -> NotStoredReason | None:

@@ -50,6 +50,8 @@ _BY_FIRST_PART: Final[Mapping[str, SideEffect]] = {
 }
 _ACTION_GETS: Final = frozenset({"bounded_idempotent_action", "not_for_discovery", "get_action", "unsafe"})
 _KEY_PARAMETERS: Final = frozenset({"idempotency_key", "nonce"})
+# By which some frameworks take one method for another.
+_OVERRIDES: Final = frozenset({"_method"})
 
 
 def token(text: str) -> str:
@@ -71,7 +73,13 @@ def side_effect(route: RouteRecord) -> SideEffect:
 
 def is_change(method: str, url: str) -> bool:
     """Whether a request of which no route record speaks may change something."""
-    return method not in SAFE_METHODS or _carries_key(url)
+    return method not in SAFE_METHODS or _carries(url, _KEY_PARAMETERS | _OVERRIDES)
+
+
+def key_in(url: str) -> str | None:
+    """The idempotency key or nonce in the query of a GET-Action, as written; None without one."""
+    pairs = (pair.partition("=") for pair in _pairs(url))
+    return next((value for name, _, value in pairs if name in _KEY_PARAMETERS and value), None)
 
 
 def _stated(word: str | None) -> SideEffect | None:
@@ -83,10 +91,13 @@ def _stated(word: str | None) -> SideEffect | None:
 
 def _is_get_action(route: RouteRecord) -> bool:
     marked = route.get_safety is not None and token(route.get_safety) in _ACTION_GETS
-    return marked or _carries_key(route.highest_supported_path or "")
+    return marked or _carries(route.highest_supported_path or "", _KEY_PARAMETERS)
 
 
-def _carries_key(url: str) -> bool:
-    """Whether the query has an idempotency key or nonce, which only a change needs."""
-    query = url.partition("#")[0].partition("?")[2]
-    return any(pair.partition("=")[0] in _KEY_PARAMETERS for pair in query.replace(";", "&").split("&"))
+def _carries(url: str, names: frozenset[str]) -> bool:
+    """Whether the query has a parameter that only a change needs."""
+    return "?" in url and any(pair.partition("=")[0] in names for pair in _pairs(url))
+
+
+def _pairs(url: str) -> list[str]:
+    return url.partition("#")[0].partition("?")[2].replace(";", "&").split("&")

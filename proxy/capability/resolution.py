@@ -9,7 +9,7 @@ from proxy.capability.atoms import Atom
 
 
 class Rule(StrEnum):
-    """The step of the decision procedure that decided. D11 looks at the answer, after executing."""
+    """The step of the decision procedure that decided. D11 is the answer's, after executing."""
 
     D1 = "D1"
     D2 = "D2"
@@ -20,6 +20,7 @@ class Rule(StrEnum):
     D7 = "D7"
     D9 = "D9"
     D10 = "D10"
+    D11 = "D11"
 
 
 class Code(StrEnum):
@@ -63,6 +64,8 @@ class Reason(StrEnum):
     ROUTE_ALIAS_CONFLICT = "route_alias_conflict"
     CONSENT_MISSING = "consent_missing"
     POST_EQUIVALENT_MISSING = "post_equivalent_missing"
+    POST_EQUIVALENT_DUE = "post_equivalent_due"
+    """A GET-Action asked by a client that can post: of two ways that is the one for it."""
     RESTRICTED_GET = "restricted_get"
     IDEMPOTENCY_MISSING = "idempotency_missing"
     FALLBACK_IS_NO_OP = "fallback_is_no_op"

@@ -74,7 +74,7 @@ def resolve(route: RouteRecord | None, site: Target, client_atoms: Atoms, contex
     `route` None: no valid record covers the request. `site` is the manifest's site URL, against which paths are
     resolved. All URLs of the outcome are absolute.
     """
-    review = _review_url(route, site, context)
+    review = review_url(route, site, context)
     if _holds_secret(route, context):
         return NoOp(Rule.D1, Reason.SECRET_IN_URL, review, code=Code.REJECTED)
     if context.latched is not None:
@@ -92,6 +92,16 @@ def resolve(route: RouteRecord | None, site: Target, client_atoms: Atoms, contex
         return NoOp(Rule.D5, Reason.CONSENT_MISSING, review)
     atoms = client_atoms | {Atom.LIVE_GET} if context.live_request else client_atoms
     return _resolve_covered(route, target, site, atoms, review, context)
+
+
+def review_url(route: RouteRecord | None, site: Target, context: Context) -> str:
+    """Where a person decides: what the route says, else the site, else the proxy's own page (D10)."""
+    published = () if route is None else (route.human_review_url, route.no_op_url)
+    for url in (*published, context.site_review_url):
+        target = offered(url, site, context.secret_allowed)
+        if target is not None:
+            return target.uri
+    return context.proxy_review_url
 
 
 def _resolve_covered(
@@ -114,16 +124,6 @@ def _resolve_covered(
     if effect.is_change and not context.idempotency_key:
         return NoOp(plan.rule, Reason.IDEMPOTENCY_MISSING, review, code=Code.REJECTED)
     return Execute(plan.rule, plan.route.method, plan.target.uri, plan.field)
-
-
-def _review_url(route: RouteRecord | None, site: Target, context: Context) -> str:
-    """Where a person decides: what the route says, else the site, else the proxy's own page (D10)."""
-    published = () if route is None else (route.human_review_url, route.no_op_url)
-    for url in (*published, context.site_review_url):
-        target = offered(url, site, context.secret_allowed)
-        if target is not None:
-            return target.uri
-    return context.proxy_review_url
 
 
 def _holds_secret(route: RouteRecord | None, context: Context) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from proxy import __version__
+from proxy.boundary.telling import STATES as CONFLICT_STATES
 from proxy.capability.ladders import Label, Ladder
 from proxy.cli.flags import CONFIG_HELP, Verbs, add_verb
 from proxy.cli.publisherflags import add_publisher_verbs
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     add_publisher_verbs(verbs)
     _add_explain(verbs)
     _add_records(verbs)
+    _add_evidence(verbs)
     _add_purge(verbs)
     _add_refresh(verbs)
     _add_check_config(verbs)
@@ -148,6 +150,35 @@ def _add_records(verbs: Verbs) -> None:
     _add_configured(verb, "it says where the ports are")
 
 
+def _add_evidence(verbs: Verbs) -> None:
+    verb = add_verb(
+        verbs,
+        "evidence",
+        "tell which requests a running proxy held back at the boundary, or release one of them",
+        "evidence --state held\n  discovery-proxy evidence release ID --via http://127.0.0.1:9090",
+    )
+    verb.add_argument("--client", metavar="C", help="those of this client alone: its id, or its address")
+    verb.add_argument("--state", choices=CONFLICT_STATES, help="those in this state alone")
+    form = verb.add_mutually_exclusive_group()
+    form.add_argument(
+        "--json", action="store_true", help="print all of them, with their envelopes, as one JSON value"
+    )
+    form.add_argument("--jsonl", action="store_true", help="print all of them as JSON lines, one each")
+    _add_remote(verb)
+    decisions = verb.add_subparsers(dest="decision", metavar="[release ID]", title="to decide of one")
+    release = add_verb(
+        decisions,
+        "release",
+        "let what was held back pass, as a person's consent to this one intent",
+        "evidence release 0123456789abcdef0123456789abcdef",
+    )
+    release.add_argument("id", metavar="ID", help="the id of the conflict, as the list has it")
+    # What stands before the word `release` counts as well.
+    json_help = "print the released conflict as one JSON value"
+    release.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=json_help)
+    _add_remote(release, default=argparse.SUPPRESS)
+
+
 def _add_purge(verbs: Verbs) -> None:
     verb = add_verb(
         verbs,
@@ -197,15 +228,17 @@ def _add_url_or_host(verb: argparse.ArgumentParser, of: str) -> argparse._Mutual
     return what
 
 
-def _add_remote(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--via", metavar="ADMIN_URL", help="the admin port to ask (default: the configured one)")
-    _add_configured(verb, "it says where the admin port is")
+def _add_remote(verb: argparse.ArgumentParser, default: str | None = None) -> None:
+    via = "the admin port to ask (default: the configured one)"
+    verb.add_argument("--via", metavar="ADMIN_URL", default=default, help=via)
+    _add_configured(verb, "it says where the admin port is", default)
 
 
-def _add_configured(verb: argparse.ArgumentParser, what_for: str) -> None:
-    verb.add_argument("--config", metavar="FILE", help=f"{CONFIG_HELP}; {what_for}")
+def _add_configured(verb: argparse.ArgumentParser, what_for: str, default: str | None = None) -> None:
+    verb.add_argument("--config", metavar="FILE", default=default, help=f"{CONFIG_HELP}; {what_for}")
     verb.add_argument(
         "--token-file",
         metavar="FILE",
+        default=default,
         help="file with the admin token (default: admin.token, DISCOVERY_PROXY_ADMIN__TOKEN)",
     )

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from proxy.cli.arguments import SERVE_FLAGS, Unusable
 from proxy.cli.discovering import discover
+from proxy.cli.evidence import evidence
 from proxy.cli.identifying import cid
 from proxy.cli.keys import did_document, keygen
 from proxy.cli.linting import lint
@@ -99,6 +100,7 @@ VERBS: Final[Mapping[str, Callable[[Namespace], int]]] = {
     "cid": cid,
     "explain": explain,
     "records": records,
+    "evidence": evidence,
     "purge": purge,
     "refresh": refresh,
     "check-config": check_config,

@@ -17,6 +17,7 @@ from proxy.config.values import (
     DocumentClassName,
     Duration,
     HostPatterns,
+    HttpsUrl,
     ListenPort,
     Origin,
     Port,
@@ -71,7 +72,10 @@ class Tls(Section):
 
 
 class Listen(Section):
-    """The data port. `max_header` bounds the request line and each request header line, in bytes."""
+    """The data port. `max_header` bounds the request line and each request header line, in bytes.
+
+    `public_url`: by which agents reach it, for what the proxy publishes of itself.
+    """
 
     host: BindHost = "127.0.0.1"
     port: ListenPort = 8080
@@ -80,6 +84,7 @@ class Listen(Section):
     tls: Tls = Tls()
     max_header: Size = 8190
     idle_timeout: Timeout = 75.0
+    public_url: HttpsUrl | None = None
 
 
 class Admin(Section):

@@ -5,14 +5,14 @@ from typing import Final, Self
 
 from pydantic import model_validator
 
-from proxy.config import relocating, reserved, sections, trusting
+from proxy.config import bounding, relocating, reserved, sections, trusting
 from proxy.config.sections import Section
 from proxy.config.values import reason
 
 NOT_IN_FORCE: Final = (
     "store.key_prefix",
-    "boundary",
-    "clients",
+    "clients.rate_limit",
+    "clients.concurrency",
     "egress.mode",
     "egress.ports",
     "egress.allow_hosts",
@@ -38,8 +38,8 @@ class Settings(Section):
     failover: trusting.Failover = trusting.Failover()
     relocation: relocating.Relocation = relocating.Relocation()
     catalogs: relocating.Catalogs = relocating.Catalogs()
-    boundary: reserved.Boundary = reserved.Boundary()
-    clients: reserved.Clients = reserved.Clients()
+    boundary: bounding.Boundary = bounding.Boundary()
+    clients: bounding.Clients = bounding.Clients()
     egress: reserved.Egress = reserved.Egress()
     forward: sections.Forward = sections.Forward()
     sites: tuple[sections.Site, ...] = ()
@@ -49,6 +49,14 @@ class Settings(Section):
         hosts = {self.listen.host, self.admin.host}
         if 0 < self.listen.port == self.admin.port and (len(hosts) == 1 or hosts & _EVERY_ADDRESS):
             raise reason(f"{self.admin.port} is listen.port too; the two ports must differ", "admin", "port")
+        if self.clients.auth == "mtls" and self.listen.tls.client_ca is None:
+            raise reason(
+                "mtls needs listen.tls.client_ca, the authorities of client certificates", "clients", "auth"
+            )
+        if self.clients.auth != "none" and not self.clients.tokens:
+            raise reason(
+                f"{self.clients.auth} needs clients.tokens: without any nobody could ask", "clients", "auth"
+            )
         patterns = [pattern for site in self.sites for pattern in site.hosts]
         repeated = sorted({pattern for pattern in patterns if patterns.count(pattern) > 1})
         if repeated:
@@ -59,10 +67,7 @@ class Settings(Section):
     def not_in_force(self) -> tuple[str, ...]:
         """Dotted keys that differ from their default although this version does not act on them."""
         idle = (_differing_at(self, path) for path in NOT_IN_FORCE)
-        guarded = (
-            f"sites[{n}].boundary" for n, site in enumerate(self.sites) if site.boundary not in (None, "off")
-        )
-        return (*(key for keys in idle for key in keys), *guarded)
+        return tuple(key for keys in idle for key in keys)
 
 
 def _differing_at(settings: Settings, path: str) -> Iterator[str]:

@@ -30,11 +30,11 @@ from proxy.http.fields import NO_FIELDS, Fields
 from proxy.http.messages import Realm, Request
 from proxy.http.targets import Target, parse_authority, parse_target
 from proxy.ledgers import LedgerUnavailable
-from proxy.ports import TrustRecordsUnavailable
 from proxy.relocation.lookup import Ask as AskOrigin
 from proxy.relocation.lookup import Gone, answer_of
 from proxy.relocation.records import record_url
 from proxy.relocation.records import told as relocation_told
+from proxy.trustrecords import TrustRecordsUnavailable
 
 
 @dataclass(frozen=True, slots=True)

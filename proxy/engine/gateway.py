@@ -87,8 +87,9 @@ class Gateway:
         recorded = self._answering.answer(request)
         if recorded is not None:
             return recorded
-        if request.method not in ("GET", "HEAD"):
-            return await self._forwarder.send(request, Forward.METHOD, body, interim)
+        if request.method not in ("GET", "HEAD") or request.is_action:
+            forward = Forward.BYPASS if request.is_action else Forward.METHOD
+            return await self._forwarder.send(request, forward, body, interim)
         if not self._rules.of(request).is_gated:
             if "upgrade" in request.fields:
                 return await self._forwarder.upgrade(request)

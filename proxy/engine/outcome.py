@@ -26,6 +26,10 @@ class Served(StrEnum):
     BYPASS = "bypass"
     TUNNEL = "tunnel"
     LOCAL = "local"
+    NO_OP = "noop"
+    """Held back at the boundary."""
+    REPLAY = "replay"
+    """The result of an earlier request with the same Idempotency-Key."""
     ERROR = "error"
 
 

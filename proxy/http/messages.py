@@ -27,7 +27,8 @@ class Request:
     """What is asked of the target URI, and how far that may lead. `fields` are end-to-end.
 
     `document_class`: what the target's own site says it is, for where the path does not tell. `is_ours`: the proxy
-    asks on its own account, with no field of a client's.
+    asks on its own account, with no field of a client's. `is_action`: it may change something though its method is
+    safe, so it is never stored, repeated or asked for ahead (UAIX.md §5.4).
     """
 
     method: str
@@ -36,6 +37,7 @@ class Request:
     realm: Realm = Realm.ANY
     document_class: str | None = None
     is_ours: bool = False
+    is_action: bool = False
 
     @property
     def is_safe(self) -> bool:

@@ -26,6 +26,8 @@ class Slug(StrEnum):
     GONE = "gone"
     NO_TRUSTED_COPY = "no-trusted-copy"
     TOO_LARGE = "too-large"
+    REDIRECT_REFUSED = "redirect-refused"
+    IDEMPOTENCY_CONFLICT = "idempotency-conflict"
     ONLY_IF_CACHED = "only-if-cached"
     UNAUTHORIZED = "unauthorized"
     OVERLOADED = "overloaded"
@@ -47,6 +49,8 @@ _KINDS: Mapping[Slug, tuple[int, str]] = MappingProxyType(
         Slug.GONE: (410, "Withdrawn by its publisher"),
         Slug.NO_TRUSTED_COPY: (504, "No copy that may be trusted"),
         Slug.TOO_LARGE: (502, "Larger than is allowed"),
+        Slug.REDIRECT_REFUSED: (502, "Redirect refused"),
+        Slug.IDEMPOTENCY_CONFLICT: (422, "Idempotency-Key in use"),
         Slug.ONLY_IF_CACHED: (504, "Not in the cache"),
         Slug.UNAUTHORIZED: (401, "Credentials needed"),
         Slug.OVERLOADED: (503, "Too many requests under way"),

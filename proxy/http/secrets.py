@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from math import log2
 from typing import Final
 from urllib.parse import unquote
@@ -104,6 +105,9 @@ _SHAPE_CATEGORIES: Final = {
 }
 _RANDOM_RUN: Final = re.compile(r"[A-Za-z0-9_+-]{32,}")
 _RANDOM_BITS: Final = 4.0
+# So that what is remembered takes a few megabytes at most.
+_REMEMBERED_LENGTH: Final = 512
+_REMEMBERED_URLS: Final = 8192
 _UNLIKE_A_WORD: Final = re.compile(r"[0-9=]|[a-z][A-Z]")
 
 
@@ -118,6 +122,16 @@ def find_secret(url: str, allowed: frozenset[str] = frozenset()) -> Secret | Non
         if (found := _find_in(text, exempt)) is not None:
             return found
     return None
+
+
+def known_secret(url: str, allowed: frozenset[str] = frozenset()) -> Secret | None:
+    """What `find_secret` finds, known already where the same URL was looked at not long ago."""
+    return _remembered(url, allowed) if len(url) <= _REMEMBERED_LENGTH else find_secret(url, allowed)
+
+
+@lru_cache(_REMEMBERED_URLS)
+def _remembered(url: str, allowed: frozenset[str]) -> Secret | None:
+    return find_secret(url, allowed)
 
 
 def masked(text: str) -> str:

@@ -16,8 +16,23 @@ from proxy.discovery.findings import Finding
 from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
 from proxy.lint.cards import is_agent_card, is_server_card, lint_agent_card, lint_server_card
 from proxy.lint.catalogs import is_catalog, lint_catalog
+from proxy.lint.contracts import (
+    is_action_pattern,
+    is_compatibility,
+    is_minimal_tier,
+    lint_action_pattern,
+    lint_compatibility,
+    lint_minimal_tier,
+)
+from proxy.lint.envelopes import is_envelope, lint_envelope
 from proxy.lint.linksets import is_linkset, lint_linkset
 from proxy.lint.manifest import is_manifest, lint_manifest
+from proxy.lint.matrices import (
+    is_executability_matrix,
+    is_surface_matrix,
+    lint_executability_matrix,
+    lint_surface_matrix,
+)
 from proxy.lint.oauth import (
     is_authorization_server,
     is_protected_resource,
@@ -25,6 +40,7 @@ from proxy.lint.oauth import (
     lint_protected_resource,
 )
 from proxy.lint.openapi import is_openapi, lint_openapi
+from proxy.lint.profiles import is_profile, lint_profile
 from proxy.lint.responses import (
     is_action_listing,
     is_instruction,
@@ -59,6 +75,13 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "manifest": Kind(is_manifest, lint_manifest),
         "route-record": Kind(is_route, lint_route),
+        "envelope": Kind(is_envelope, lint_envelope),
+        "capability-profile": Kind(is_profile, lint_profile),
+        "surface-matrix": Kind(is_surface_matrix, lint_surface_matrix),
+        "executability-matrix": Kind(is_executability_matrix, lint_executability_matrix),
+        "get-action-pattern": Kind(is_action_pattern, lint_action_pattern),
+        "minimal-access-tier": Kind(is_minimal_tier, lint_minimal_tier),
+        "agent-compatibility": Kind(is_compatibility, lint_compatibility),
         "mcp-server-card": Kind(is_server_card, lint_server_card),
         "agent-card": Kind(is_agent_card, lint_agent_card),
         "api-catalog": Kind(is_linkset, lint_linkset),
@@ -76,16 +99,12 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     }
 )
 
-_WITHOUT_RULES: Final = frozenset({"capability-profile", "envelope"})
-
 
 class UnknownKind(ValueError):
-    """There are no rules for the kind `name`; the text says which kinds have some."""
+    """There are no rules for the kind; the text says which kinds have some."""
 
     def __init__(self, name: str) -> None:
-        is_known = name in _WITHOUT_RULES
-        what = f"documents of kind {name} are not judged in this version" if is_known else "there is no such kind"
-        super().__init__(f"{what}; use one of {', '.join(KINDS)}")
+        super().__init__(f"there is no such kind; use one of {', '.join(KINDS)}")
 
 
 def lint(kind: str, body: bytes, *, now: float) -> tuple[Finding, ...]:

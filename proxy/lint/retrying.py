@@ -21,13 +21,15 @@ _RETRYING: Final = re.compile(
 )
 _NEGATION: Final = re.compile(r"\b(?:not|never|no|without|don't|cannot|must not|stop)\b", re.IGNORECASE)
 _MEMBER: Final = re.compile(r"(?:max|auto)?retr(?:y|ies)", re.IGNORECASE)
+# URIs, in which words tell nobody to do anything.
+_REFERENCES: Final = frozenset({"type", "url", "instance"})
 _SEPARATORS: Final = re.compile(r"[-_]")
 
 
 def is_retry_loop(answer: Mapping[str, object]) -> bool:
     """Whether a no-op announces a retry in a member (`retry_after`, `maxRetries`) or tells to retry in a text."""
     members = list(islice(answer.items(), _MOST_MEMBERS))
-    texts = (value for _, value in members if isinstance(value, str))
+    texts = (value for name, value in members if isinstance(value, str) and name not in _REFERENCES)
     return any(_announces(name, value) for name, value in members) or any(map(tells_to_retry, texts))
 
 

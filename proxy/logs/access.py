@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final, TextIO
 
 from proxy.engine.outcome import Outcome
+from proxy.http.secrets import known_secret
 from proxy.http.targets import Target
 from proxy.http.timestamps import timestamp
 from proxy.logs.events import OWN, Format
@@ -143,7 +144,12 @@ def _members(request: _Request) -> dict[str, object]:
 def _where(target: Target | None, request: _Request) -> dict[str, str]:
     if target is None:
         return {"host" if request.method == "CONNECT" else "path": unparsed_path(request.received)}
-    return {"host": target.authority, "path": target_path(target.path), "key_hash": _key_hash(target)}
+    where = {"host": target.authority, "path": target_path(target.path)}
+    secret = known_secret(target.uri)
+    if secret is None:
+        return {**where, "key_hash": _key_hash(target)}
+    # Of a secret its parameter's name alone is told (UAIX.md §5.5); a hash of it could be compared with guesses.
+    return {**where, "secret": secret.name or secret.where}
 
 
 @lru_cache(maxsize=4096)

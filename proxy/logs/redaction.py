@@ -6,6 +6,8 @@ import json
 import re
 from typing import Final
 
+from proxy.http.secrets import known_secret
+
 MASK: Final = "********"
 
 LONGEST_PATH: Final = 512
@@ -37,8 +39,9 @@ def scrubbed(text: str) -> str:
 
 
 def target_path(path: str) -> str:
-    """What may be told of a target URI's path: all but the userinfo of a URL that stands in it."""
-    return (path if _AT_SIGN.search(path) is None else _PATH_USERINFO.sub(MASK, path))[:LONGEST_PATH]
+    """What may be told of a target URI's path: all but the userinfo of a URL in it, and nothing with a secret."""
+    told = path if _AT_SIGN.search(path) is None else _PATH_USERINFO.sub(MASK, path)
+    return MASK if known_secret(told) is not None else told[:LONGEST_PATH]
 
 
 def unparsed_path(received: str) -> str:
@@ -46,9 +49,8 @@ def unparsed_path(received: str) -> str:
 
     Where userinfo ends in a malformed target cannot be known, so one with an at sign is not told at all.
     """
-    if _AT_SIGN.search(received):
-        return MASK
-    return plain(_PATH_END.split(received, maxsplit=1)[0], LONGEST_PATH)
+    told = _PATH_END.split(received, maxsplit=1)[0]
+    return MASK if _AT_SIGN.search(received) or known_secret(told) is not None else plain(told, LONGEST_PATH)
 
 
 def quoted(value: object) -> str:

@@ -17,11 +17,12 @@ from proxy.discovery.names import BadDomain, parse_domain
 from proxy.engine.discovery.discoverer import Discoverer
 from proxy.engine.discovery.results import Prepared, Question, question_of
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served
-from proxy.http.fields import Fields
 from proxy.http.problems import Problem, Slug
 from proxy.ports import Clock
+from proxy.server.boundedpages import BoundedPages
 from proxy.server.catalogpages import CATALOGS, MERGE, CatalogPages
 from proxy.server.own import JSON, Asked, Own
+from proxy.server.owndocuments import PATHS, OwnDocuments
 from proxy.server.recordpages import RECORDS, RecordPages
 from proxy.server.schema import openapi
 
@@ -36,11 +37,19 @@ Ask for any document through it, or for everything a domain publishes for agents
   GET /v1/catalogs?url=https://registry.example/list   a catalog of others, with the origins' word applied
   GET /v1/merge?url=...&url=...                        several of them as one
   GET /v1/records?host=example.com                     what origins said has moved or is gone; /v1/records/feed
+  POST /v1/resolve                                     which route of a site a client may use, as advice
+  GET /v1/evidence                                     what was held back at the no-op boundary, and why
+  PUT /v1/clients/ID/profile                           what a client can do, by its own word
   GET /openapi.json                                    what these answers look like
 
 Cache-Status in each answer says where it came from. Health, metrics and purging are on the admin port.
 """
 
+MOST_BODY: Final = 64 * 1024
+"""Bytes of a request body that any of these resources takes."""
+
+_ASKED_FOR: Final = "/v1/"
+_READS: Final = ("GET", "HEAD")
 _DISCOVER: Final = "/v1/discover/"
 _DISCOVERY_CLASS: Final = "discovery"
 
@@ -48,25 +57,46 @@ _DISCOVERY_CLASS: Final = "discovery"
 class Api:
     """Answers for what the proxy itself has; `discoverer` does the discovering."""
 
-    def __init__(self, discoverer: Discoverer, records: RecordPages, catalogs: CatalogPages, clock: Clock) -> None:
+    def __init__(
+        self,
+        discoverer: Discoverer,
+        records: RecordPages,
+        catalogs: CatalogPages,
+        bounded: BoundedPages,
+        documents: OwnDocuments,
+        clock: Clock,
+    ) -> None:
         self._discoverer = discoverer
         self._records = records
         self._catalogs = catalogs
+        self._bounded = bounded
+        self._documents = documents
         self._clock = clock
         self._own = Own(clock)
 
-    async def answer(self, method: str, path: str, query: str, fields: Fields) -> Complete | Refusal | Problem:
-        """What the proxy itself has at `path`."""
-        answering = self._at(path)
+    def is_open(self, path: str) -> bool:
+        """Whether what is at `path` is for everybody: what the proxy says of itself."""
+        return not path.startswith(_ASKED_FOR)
+
+    def takes_body(self, method: str, path: str) -> bool:
+        """Whether the request has a body that is of use at `path`."""
+        return method in ("POST", "PUT") and method in self._bounded.methods(path)
+
+    async def answer(self, asked: Asked) -> Complete | Refusal | Problem:
+        """What the proxy itself has at the path that is asked for."""
+        answering = self._at(asked.path)
         if answering is None:
             return Problem(
                 Slug.NOT_FOUND,
                 "The proxy has no resource of its own here. To reach an origin write /https/HOST/PATH, "
                 "send an absolute-form request, or configure a site for this Host.",
             )
-        if method not in ("GET", "HEAD"):
-            return Problem(Slug.BAD_REQUEST, "Only GET and HEAD are answered here.", at_status=405)
-        return await answering(Asked(path, query, fields))
+        methods = self._bounded.methods(asked.path) or _READS
+        if asked.method not in methods:
+            allow = ", ".join(methods)
+            detail = f"Only {allow.replace(', ', ' and ') if len(methods) == 2 else allow} is answered here."
+            return Problem(Slug.BAD_REQUEST, detail, {"allow": allow}, at_status=405)
+        return await answering(asked)
 
     def _at(self, path: str) -> Callable[[Asked], Awaitable[Complete | Refusal | Problem]] | None:
         if path.startswith(_DISCOVER):
@@ -75,7 +105,14 @@ class Api:
             return self._records.answer
         if path in (CATALOGS, MERGE):
             return self._catalogs.answer
+        if path in PATHS:
+            return self._own_document
+        if self._bounded.methods(path):
+            return self._bounded.answer
         return {"/": self._usage, "/openapi.json": self._openapi}.get(path)
+
+    async def _own_document(self, asked: Asked) -> Complete:
+        return self._documents.answer(asked)
 
     async def _usage(self, _: Asked) -> Complete:
         return self._own.local(_USAGE.encode(), "text/plain; charset=utf-8", "no-store")

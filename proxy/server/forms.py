@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from proxy.engine.boundary.settings import Mode
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import MalformedTarget, Target, parse_authority, parse_gateway, parse_target
 
@@ -23,18 +24,23 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Hosts, "*" for any, reverse-proxied to one origin, "https://example.com:8443"."""
+    """Hosts, "*" for any, reverse-proxied to one origin, "https://example.com:8443".
+
+    `mode` is the boundary's there; None follows what holds elsewhere.
+    """
 
     hosts: tuple[str, ...]
     origin: str
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToTarget:
-    """Fetch `target` for the client."""
+    """Fetch `target` for the client; `site` is the one that it belongs to."""
 
     form: Form
     target: Target
+    site: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class ToTunnel:
 
     host: str
     port: int
+    form: Form = Form.TUNNEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ def destination(method: str, request_target: str, hosts: tuple[str, ...], sites:
             return _absolute(request_target, sites)
         site = _site_of(host, sites)
         if site is not None:
-            return ToTarget(Form.SITE, parse_target(site.origin + request_target))
+            return ToTarget(Form.SITE, parse_target(site.origin + request_target), site)
         target = parse_gateway(request_target)
         if target is not None:
             return ToTarget(Form.GATEWAY, target)
@@ -118,7 +125,7 @@ def _absolute(request_target: str, sites: Sequence[Site]) -> Destination:
     target = parse_target(request_target)
     for site in sites:
         if target.host in site.hosts:
-            return ToTarget(Form.SITE, parse_target(site.origin + target.request_target))
+            return ToTarget(Form.SITE, parse_target(site.origin + target.request_target), site)
     return ToTarget(Form.FORWARD, target)
 
 

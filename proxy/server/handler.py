@@ -6,26 +6,31 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
-from http import HTTPStatus
-from typing import Protocol
 
 from aiohttp import web
 
 from proxy.caching.serving import VIA, CacheStatus
-from proxy.caching.vouching import rejected
-from proxy.discovery.classes import DocumentClass
-from proxy.engine.gateway import Gateway
+from proxy.capability.resolution import Code, Reason, Rule
+from proxy.engine.boundary.answering import Refused, to_answer
+from proxy.engine.boundary.asking import Asking
+from proxy.engine.boundary.enforcing import Boundary
+from proxy.engine.boundary.identity import Identity
+from proxy.engine.boundary.settings import BoundarySettings
 from proxy.engine.outcome import Complete, Outcome, Refusal, Served, Streaming, Switched
 from proxy.engine.relay import relay
-from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
 from proxy.http.messages import Request, ResponseHead
-from proxy.http.problems import MEDIA_TYPE, Problem, Slug
+from proxy.http.problems import Problem, Slug
+from proxy.http.secrets import Secret, find_secret
+from proxy.http.targets import Target
 from proxy.ports import ByteStream, Clock, Origin, OriginUnavailable
-from proxy.server.api import Api
+from proxy.server.api import MOST_BODY, Api
+from proxy.server.clients import Clients, host_denied, unauthorized
 from proxy.server.forms import Form, Site, ToApi, ToTarget, ToTunnel, Unroutable, destination
 from proxy.server.incoming import Incoming
-from proxy.server.own import OF_API
+from proxy.server.journal import Entry, Journal
+from proxy.server.own import OF_API, Asked
+from proxy.server.problems import problem_head
 from proxy.server.protocol import ClientStream, Connection
 from proxy.server.rewriting import in_gateway_form
 from proxy.server.usage import Usage
@@ -35,35 +40,22 @@ _log = logging.getLogger("proxy.server")
 
 _ESTABLISHED = ResponseHead(200, "Connection Established", Fields((("Via", VIA),)))
 _CLIENT_GONE = "client-gone"
-# Problems that there is a document of the origin's behind.
-_OF_DOCUMENTS = frozenset({Slug.NOT_A_DOCUMENT, Slug.TOO_LARGE})
+# The forms in which a client takes this for its proxy, so that it may ask for credentials of its own.
+_AS_PROXY = frozenset({Form.FORWARD, Form.TUNNEL})
+_NOBODY = Identity("")
+# Where a person learns what the answer means when nobody has named a place.
+_HELP = "https://www.rfc-editor.org/rfc/rfc9110#section-17.9"
+_SLOW_BODY = Problem(Slug.BAD_REQUEST, "The request body did not come in time.", at_status=408)
 _MALFORMED_BODY = Problem(Slug.BAD_REQUEST, "The request body is not well-formed HTTP/1.1.")
-
-
-class Journal(Protocol):
-    """Told of every request when it has ended."""
-
-    def ended(self, entry: Entry, outcome: Outcome, seconds: float, body_bytes: int) -> None:
-        """Log and count it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of a request before it is answered."""
-
-    request_id: str
-    method: str
-    request_target: str
-    form: Form
-    traceparent: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
     """What may change on reload: the engine in force and the forms it is reached by."""
 
-    gateway: Gateway
+    boundary: Boundary
+    settings: BoundarySettings
+    clients: Clients
     origin: Origin
     api: Api
     sites: tuple[Site, ...]
@@ -117,26 +109,71 @@ class _Exchange:
         if problem is not None:
             return self.fail(problem, keep_alive=False)
         where = destination(http.method, http.raw_path, incoming.fields.get_all("host"), self._front.sites)
+        who = self._front.clients.recognise(incoming.fields, incoming.address, incoming.certificate)
         match where:
-            case ToTarget(form, target):
-                self._entry = replace(self._entry, form=form)
-                request = Request(http.method, target, incoming.forwardable(form))
-                return await self._proxy(request, form)
-            case ToTunnel(host, port):
-                self._entry = replace(self._entry, form=Form.TUNNEL)
-                return await self._tunnel(host, port)
-            case ToApi(path, query):
-                answer = await self._front.api.answer(http.method, path, query, incoming.fields)
-                if isinstance(answer, Refusal):
-                    return self.fail(answer.problem, answer.outcome)
-                return self.fail(answer) if isinstance(answer, Problem) else self._complete(answer)
             case Unroutable(form, problem):
                 self._entry = replace(self._entry, form=form)
                 return self.fail(problem)
+            case ToApi():
+                return await self._own(where, None if who is None else who.identity)
+            case ToTarget(form) | ToTunnel(form=form):
+                self._entry = replace(self._entry, form=form)
+        if who is None:
+            return self._unknown(is_proxied=form in _AS_PROXY)
+        host = where.host if isinstance(where, ToTunnel) else where.target.host
+        if not who.identity.may_reach(host):
+            return self.fail(host_denied())
+        if isinstance(where, ToTunnel):
+            return await self._tunnel(where.host, where.port)
+        request = Request(http.method, where.target, incoming.forwardable(form, who.field))
+        return await self._proxy(self._asking(request, who.identity, where.site), form)
 
-    async def _proxy(self, request: Request, form: Form) -> WireResponse:
-        incoming = self._incoming
-        answer = await self._front.gateway.handle(request, incoming.body(), incoming.interim(request.target, form))
+    def _asking(self, request: Request, identity: Identity, site: Site | None) -> Asking:
+        entry = self._entry
+        mode = None if site is None else site.mode
+        return Asking(request, identity, site is not None, mode, entry.request_id, entry.traceparent)
+
+    async def _own(self, to: ToApi, identity: Identity | None) -> WireResponse:
+        """Answer for what the proxy itself has. A secret in the URL is refused here whatever is configured."""
+        http, incoming, front = self._http, self._incoming, self._front
+        secret = find_secret(http.raw_path)
+        if secret is not None:
+            return self._refuse_secret(secret, identity)
+        if identity is None and not front.api.is_open(to.path):
+            return self._unknown(is_proxied=False)
+        try:
+            body = await incoming.read(MOST_BODY) if front.api.takes_body(http.method, to.path) else b""
+        except TimeoutError:
+            return self.fail(_SLOW_BODY, keep_alive=False)
+        asked = Asked(to.path, to.query, incoming.fields, http.method, identity, body, self._entry.request_id)
+        answer = await front.api.answer(asked)
+        if incoming.is_malformed:
+            return self.fail(_MALFORMED_BODY, keep_alive=False)
+        if isinstance(answer, Refusal):
+            return self.fail(answer.problem, answer.outcome)
+        is_read = len(body) <= MOST_BODY
+        if isinstance(answer, Problem):
+            return self.fail(answer, keep_alive=is_read)
+        return self._complete(answer, keep_alive=is_read)
+
+    def _refuse_secret(self, secret: Secret, identity: Identity | None) -> WireResponse:
+        """Nothing is told of the request but that it held one, and under which name (UAIX.md D1)."""
+        target = Target("https", "origin.invalid", 443, "/", None)
+        self._entry = replace(self._entry, request_target="/")
+        asking = self._asking(Request(self._http.method, target, self._incoming.fields), identity or _NOBODY, None)
+        url = self._front.settings.review_url or _HELP
+        refused = Refused(Code.REJECTED, url, Reason.SECRET_IN_URL, Rule.D1)
+        answer = to_answer(refused, asking, self._front.settings, self._clock())
+        answer = replace(answer, head=replace(answer.head, fields=answer.head.fields.plus(*OF_API)))
+        return self._complete(replace(answer, outcome=replace(answer.outcome, target=None)))
+
+    def _unknown(self, *, is_proxied: bool) -> WireResponse:
+        problem, challenge = unauthorized(is_proxied=is_proxied)
+        return self.fail(problem, extra=(challenge,))
+
+    async def _proxy(self, asking: Asking, form: Form) -> WireResponse:
+        incoming, request = self._incoming, asking.request
+        answer = await self._front.boundary.handle(asking, incoming.body(), incoming.interim(request.target, form))
         if isinstance(answer, Refusal):
             if incoming.is_malformed:
                 return self.fail(_MALFORMED_BODY, keep_alive=False)
@@ -228,41 +265,28 @@ class _Exchange:
             _log.error("a request failed", exc_info=error, extra={"request_id": self._entry.request_id})
         return self.fail(problem, keep_alive=False)
 
-    def fail(self, problem: Problem, outcome: Outcome | None = None, *, keep_alive: bool = True) -> WireResponse:
-        """Answer with a problem document (RFC 9457)."""
+    def fail(
+        self,
+        problem: Problem,
+        outcome: Outcome | None = None,
+        *,
+        keep_alive: bool = True,
+        extra: tuple[tuple[str, str], ...] = (),
+    ) -> WireResponse:
+        """Answer with a problem document (RFC 9457), with `extra` lines."""
         if outcome is None:
             status = CacheStatus(detail=problem.slug).serialise()
             outcome = Outcome(Served.ERROR, problem.status, cache_status=status, detail=problem.slug)
-        lines = [("Date", format_http_date(self._clock())), ("Content-Type", MEDIA_TYPE)]
-        lines += [("Cache-Control", "no-store"), ("Via", VIA)]
-        lines += [("Cache-Status", outcome.cache_status)] if outcome.cache_status else []
-        lines += _vouching(problem, outcome, self._clock())
-        lines += OF_API if self._entry.form is Form.API else ()
-        # Only the proxy's own resource refuses methods (RFC 9110 §15.5.6).
-        lines += [("Allow", "GET, HEAD")] if problem.status == 405 else []
-        head = ResponseHead(problem.status, HTTPStatus(problem.status).phrase, Fields(lines))
+        head = problem_head(problem, outcome, self._clock(), (*(OF_API if self._is_own else ()), *extra))
         answer = Complete(head, problem.body(self._entry.request_id), outcome)
         return self._complete(answer, keep_alive=keep_alive)
 
+    @property
+    def _is_own(self) -> bool:
+        return self._entry.form is Form.API
+
     def _ended(self, outcome: Outcome, body_bytes: int) -> None:
         self._journal.ended(self._entry, outcome, self._clock() - self._started, body_bytes)
-
-
-def _refused_from(problem: Problem) -> str | None:
-    """Where a copy came from that was not believed; None where no copy came at all."""
-    attempts = problem.members.get("attempts")
-    refused = (one for one in attempts if one["outcome"] == "refused") if isinstance(attempts, list) else ()
-    return next((str(one["source"]) for one in refused), None)
-
-
-def _vouching(problem: Problem, outcome: Outcome, now: float) -> list[tuple[str, str]]:
-    """Discovery-Trust of a problem: the origin's own word, or a document that came and is not believed."""
-    if outcome.vouching is not None:
-        return [("Discovery-Trust", outcome.vouching.told(now))]
-    source = "origin" if problem.slug in _OF_DOCUMENTS else _refused_from(problem)
-    if source is None or outcome.document_class == DocumentClass.OTHER:
-        return []
-    return [("Discovery-Trust", rejected(source, now).told(now))]
 
 
 async def _whole(answer: Streaming) -> AsyncIterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from aiohttp import web
@@ -12,12 +13,14 @@ from proxy.http.fields import Fields, end_to_end, split_list
 from proxy.http.messages import ResponseHead, forwardable
 from proxy.http.problems import Problem, Slug
 from proxy.http.targets import Target
-from proxy.ports import Body, Interim
+from proxy.ports import Interim
 from proxy.server.forms import Form
 from proxy.server.rewriting import in_gateway_form
 from proxy.server.wire import send, serialise_head
 
 _HTTP_11 = (1, 1)
+# For a body that is read whole.
+_BODY_SECONDS = 10.0
 _VERSIONS = ((1, 0), _HTTP_11)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # Interim responses that a client has not read yet; the next ones are dropped.
@@ -51,9 +54,27 @@ class Incoming:
             return Problem(Slug.NOT_IMPLEMENTED, "The only transfer coding that this proxy undoes is chunked.")
         return None
 
-    def forwardable(self, form: Form) -> Fields:
-        """The fields that go on: an Upgrade is kept, hop-by-hop though it is; Expect is ours to meet."""
-        fields = forwardable(self.fields).without(("expect",)).plus(("Via", VIA))
+    @property
+    def address(self) -> str:
+        """The address of the peer; "" where the connection has none."""
+        transport = self._http.transport
+        peer = None if transport is None else transport.get_extra_info("peername")
+        return str(peer[0]) if isinstance(peer, tuple) else ""
+
+    @property
+    def certificate(self) -> bytes | None:
+        """The peer's certificate in DER, which TLS has verified; None without one."""
+        transport = self._http.transport
+        tls = None if transport is None else transport.get_extra_info("ssl_object")
+        return None if tls is None else tls.getpeercert(binary_form=True)
+
+    def forwardable(self, form: Form, withheld: str | None = None) -> Fields:
+        """The fields that go on: an Upgrade is kept, hop-by-hop though it is; Expect is ours to meet.
+
+        `withheld` is one more that does not.
+        """
+        ours = ("expect",) if withheld is None else ("expect", withheld)
+        fields = forwardable(self.fields).without(ours).plus(("Via", VIA))
         left = self._forwards_left()
         if left is not None:
             fields = fields.with_value("Max-Forwards", str(left - 1))
@@ -78,12 +99,24 @@ class Incoming:
             and (self.fields.get("upgrade") or "").lower() == "websocket"
         )
 
-    def body(self) -> Body:
+    def body(self) -> AsyncIterator[bytes] | None:
         """The request body: None when there is none, else an iterator that first asks the client to go on."""
         length = self.fields.get("content-length")
         if "transfer-encoding" not in self.fields and (length is None or length.strip() == "0"):
             return None
         return self._read_body()
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body, or as much of it as shows that it is larger than `limit`. Raises TimeoutError."""
+        read, body = bytearray(), self.body()
+        if body is None:
+            return b""
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for data in body:
+                read += data
+                if len(read) > limit:
+                    break
+        return bytes(read)
 
     async def _read_body(self) -> AsyncIterator[bytes]:
         if "100-continue" in (self.fields.get("expect") or "").lower():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxy.config import Settings
+from proxy.engine.boundary.replays import Replays
 from proxy.engine.collapse import Flights
 from proxy.engine.turns import Turns
 from proxy.metrics import Metrics
@@ -17,12 +18,24 @@ from proxy.stores.files import Claim, StoreInUse
 from proxy.stores.generations import MemoryGenerations, SqliteGenerations
 from proxy.stores.ledger import SqliteLedger
 from proxy.stores.memory import Memory
+from proxy.stores.memoryboundary import MemoryBoundary
 from proxy.stores.memoryledger import MemoryLedger
 from proxy.stores.persistent import Persistent, open_sqlite
+from proxy.stores.sqliteboundary import SqliteBoundary
 from proxy.stores.tiered import Tiered
 from proxy.stores.trustrecords import MemoryTrustRecords, SqliteTrustRecords
 
 _log = logging.getLogger("proxy.server")
+
+
+@dataclass(frozen=True, slots=True)
+class Durable:
+    """What is no cache: purge marks, what is known of domains, relocations, conflicts at the boundary."""
+
+    generations: MemoryGenerations | SqliteGenerations
+    records: MemoryTrustRecords | SqliteTrustRecords
+    ledger: MemoryLedger | SqliteLedger
+    boundary: MemoryBoundary | SqliteBoundary
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,8 @@ class Kept:
     turns: Turns
     ledger: MemoryLedger | SqliteLedger
     relocation_turns: Turns
+    boundary: MemoryBoundary | SqliteBoundary
+    replays: Replays
     claim: Claim | None
     flights: Flights
     metrics: Metrics
@@ -44,7 +59,13 @@ class Kept:
     @property
     def degraded(self) -> tuple[str, ...]:
         """Why the stores do less than they should; empty when all is well."""
-        return (*self.store.degraded, *self.generations.degraded, *self.records.degraded, *self.ledger.degraded)
+        return (
+            *self.store.degraded,
+            *self.generations.degraded,
+            *self.records.degraded,
+            *self.ledger.degraded,
+            *self.boundary.degraded,
+        )
 
     async def tend(self) -> None:
         """Try again what could not be used, as soon as it is ours."""
@@ -59,13 +80,16 @@ class Kept:
         await self.store.probe()
         await self.records.probe()
         await self.ledger.probe()
+        await self.boundary.probe()
 
     async def close(self, seconds: float) -> None:
         """Write what waits and close everything, within `seconds`."""
+        await self.replays.close()
         await self.store.close(seconds)
         self.generations.close()
         await self.records.close()
         await self.ledger.close()
+        await self.boundary.close()
         if self.claim is not None:
             self.claim.release()
 
@@ -76,15 +100,22 @@ def open_kept(settings: Settings, metrics: Metrics, clock: Clock) -> Kept:
     Raises CannotOpen when another process has the store. One that cannot be used is tried again by `Kept.tend`.
     """
     if settings.store.database is None:
-        return keep(settings, metrics, clock, None, MemoryGenerations(), MemoryTrustRecords(), MemoryLedger())
+        return keep(settings, metrics, clock, None, passing())
     path = Path(settings.store.database)
     claim = _claimed(path)
     # The marks first: they judge whether what the store holds may still be used.
     generations = SqliteGenerations(marks_of(path), path, clock())
     records = SqliteTrustRecords(records_of(path), settings.store.operation_timeout)
     ledger = SqliteLedger(ledger_of(path), settings.store.operation_timeout)
+    boundary = SqliteBoundary(boundary_of(path), settings.store.operation_timeout)
     store = open_sqlite(path, settings.cache.max_variants, clock)
-    return keep(settings, metrics, clock, store, generations, records, ledger, claim)
+    durable = Durable(generations, records, ledger, boundary)
+    return keep(settings, metrics, clock, store, durable, claim)
+
+
+def passing(generations: MemoryGenerations | SqliteGenerations | None = None) -> Durable:
+    """What ends with the process, but for purge marks that are given."""
+    return Durable(generations or MemoryGenerations(), MemoryTrustRecords(), MemoryLedger(), MemoryBoundary())
 
 
 def keep(
@@ -92,20 +123,32 @@ def keep(
     metrics: Metrics,
     clock: Clock,
     store: Persistent | None,
-    generations: MemoryGenerations | SqliteGenerations,
-    records: MemoryTrustRecords | SqliteTrustRecords,
-    ledger: MemoryLedger | SqliteLedger,
+    durable: Durable,
     claim: Claim | None = None,
 ) -> Kept:
-    """Memory in front of `store`, which `generations` and `claim` go with."""
+    """Memory in front of `store`, which `durable` and `claim` go with."""
     memory = Memory(
         settings.memory.max_bytes,
         settings.cache.max_variants,
         lambda reason, count: metrics.evicted("l1", reason, count),
     )
+    generations = durable.generations
     tiered = Tiered(memory, store, generations, metrics, clock, settings.store.operation_timeout)
-    flights = Flights(clock, engine_settings(settings).flight_lease)
-    return Kept(memory, tiered, generations, records, Turns(), ledger, Turns(), claim, flights, metrics, clock)
+    return Kept(
+        memory=memory,
+        store=tiered,
+        generations=generations,
+        records=durable.records,
+        turns=Turns(),
+        ledger=durable.ledger,
+        relocation_turns=Turns(),
+        boundary=durable.boundary,
+        replays=Replays(clock, settings.boundary.idempotency_window),
+        claim=claim,
+        flights=Flights(clock, engine_settings(settings).flight_lease),
+        metrics=metrics,
+        clock=clock,
+    )
 
 
 def marks_of(database: Path) -> Path:
@@ -121,6 +164,11 @@ def records_of(database: Path) -> Path:
 def ledger_of(database: Path) -> Path:
     """Where the records of relocations beside a persistent store are."""
     return database.with_name(database.name + ".ledger")
+
+
+def boundary_of(database: Path) -> Path:
+    """Where the conflicts at the boundary beside a persistent store are."""
+    return database.with_name(database.name + ".boundary")
 
 
 def _claimed(database: Path) -> Claim:

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from proxy.config import Settings
 from proxy.metrics import Metrics
-from proxy.server.keeping import Kept, keep, marks_of
+from proxy.server.keeping import Kept, keep, marks_of, passing
 from proxy.server.network import open_network
 from proxy.server.wiring import build_engine, wall_clock
 from proxy.stores.generations import read_generations
-from proxy.stores.memoryledger import MemoryLedger
 from proxy.stores.persistent import open_snapshot
-from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.upstream.addresses import OwnListeners
 
 # Nobody else waits for the store here.
@@ -67,4 +65,4 @@ def _read(settings: Settings, path: Path) -> Kept:
     except (OSError, sqlite3.Error) as error:
         raise NoStore(f"the store at {path} cannot be read ({error})") from None
     generations = read_generations(marks_of(path), wall_clock())
-    return keep(settings, Metrics(), wall_clock, snapshot, generations, MemoryTrustRecords(), MemoryLedger())
+    return keep(settings, Metrics(), wall_clock, snapshot, passing(generations))

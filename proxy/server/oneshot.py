@@ -23,7 +23,7 @@ from proxy.http.problems import Problem
 from proxy.http.targets import Target
 from proxy.metrics import Metrics
 from proxy.server.enginesettings import class_policies, discovery_settings, engine_settings
-from proxy.server.keeping import keep
+from proxy.server.keeping import keep, passing
 from proxy.server.network import open_network
 from proxy.server.wiring import (
     Engine,
@@ -31,8 +31,6 @@ from proxy.server.wiring import (
     wall_clock,
 )
 from proxy.stores.generations import MemoryGenerations
-from proxy.stores.memoryledger import MemoryLedger
-from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.upstream.addresses import OwnListeners
 from proxy.upstream.mirrors import MirrorClient
 
@@ -69,7 +67,7 @@ async def _read(settings: Settings, target: Target, document_class: DocumentClas
     discovery = discovery_settings(settings)
     async with _engine(settings) as engine:
         reader = Reader(
-            engine.front.gateway,
+            engine.gateway,
             rules,
             MemoryGenerations(),
             wall_clock,
@@ -92,7 +90,7 @@ async def _read_did(settings: Settings, did: str) -> FetchEnd:
 @asynccontextmanager
 async def _engine(settings: Settings) -> AsyncIterator[Engine]:
     network = open_network(settings, OwnListeners(), wall_clock)
-    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations(), MemoryTrustRecords(), MemoryLedger())
+    kept = keep(settings, Metrics(), wall_clock, None, passing())
     try:
         engine = build_engine(settings, kept, network)
         try:

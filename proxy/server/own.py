@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 from proxy.caching.serving import VIA, CacheStatus
+from proxy.engine.boundary.identity import Identity
 from proxy.engine.outcome import Complete, Outcome, Served
 from proxy.http.dates import format_http_date
 from proxy.http.fields import Fields
@@ -24,11 +26,15 @@ JSON: Final = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A GET or HEAD of one of our own resources."""
+    """A request for one of our own resources. `identity` is who asks, None for nobody who is known here."""
 
     path: str
     query: str
     fields: Fields
+    method: str = "GET"
+    identity: Identity | None = None
+    body: bytes = b""
+    request_id: str = ""
 
 
 class Own:
@@ -64,6 +70,6 @@ class Own:
                 ("Cache-Status", told),
             )
         )
-        reason = "Not Modified" if status == 304 else "OK"
+        reason = HTTPStatus(status).phrase
         outcome = Outcome(served, status, document_class=document_class, cache_status=told, ttl=cache_status.ttl)
         return Complete(ResponseHead(status, reason, fields), body, outcome)

@@ -6,6 +6,7 @@ from typing import Final
 
 from proxy import __version__
 from proxy.engine.discovery.steps import StepOutcome
+from proxy.server.boundaryschema import BOUNDARY_PATHS, BOUNDARY_SCHEMAS
 from proxy.server.catalogschema import CATALOG_PATHS, CATALOG_SCHEMAS
 from proxy.server.recordschema import RECORD_PATHS, RECORD_SCHEMAS
 from proxy.server.shapes import (
@@ -219,8 +220,14 @@ def openapi() -> dict[str, object]:
             "description": "A caching discovery reverse proxy for agents.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "paths": {"/v1/discover/{domain}": {"get": operation}, **RECORD_PATHS, **CATALOG_PATHS},
+        "paths": {"/v1/discover/{domain}": {"get": operation}, **RECORD_PATHS, **CATALOG_PATHS, **BOUNDARY_PATHS},
         "components": {
-            "schemas": {"Discovery": DISCOVERY, **RECORD_SCHEMAS, **CATALOG_SCHEMAS, "Problem": _PROBLEM}
+            "schemas": {
+                "Discovery": DISCOVERY,
+                **RECORD_SCHEMAS,
+                **CATALOG_SCHEMAS,
+                **BOUNDARY_SCHEMAS,
+                "Problem": _PROBLEM,
+            }
         },
     }

@@ -14,6 +14,7 @@ from aiohttp import web
 from proxy import __version__
 from proxy.admin import AdminState, build_admin
 from proxy.config import Settings
+from proxy.engine.boundary.control import BoundaryControl
 from proxy.engine.control import Control
 from proxy.engine.relocation.control import RelocationControl
 from proxy.engine.trust.control import TrustControl
@@ -83,6 +84,7 @@ class Service:
             await self._open_admin(opened)
             # Before anybody asks: until it is read, nothing is known to be gone.
             await self._kept.ledger.open()
+            await self._kept.boundary.open()
             await self._open_data(opened)
             await self._kept.store.probe()
             self._opened = opened.pop_all()
@@ -117,7 +119,13 @@ class Service:
     async def _open_admin(self, opened: AsyncExitStack) -> None:
         state = AdminState(is_ready=self._standing, version=__version__)
         application = build_admin(
-            self._control, self._trust, self._relocations, self._metrics, lambda: self.settings, state
+            self._control,
+            self._trust,
+            self._relocations,
+            self._boundary,
+            self._metrics,
+            lambda: self.settings,
+            state,
         )
         self._admin = web.AppRunner(
             application, access_log=None, handle_signals=False, shutdown_timeout=_CUTTING_SECONDS
@@ -140,6 +148,9 @@ class Service:
 
     def _relocations(self) -> RelocationControl:
         return self._engine.relocating.control
+
+    def _boundary(self) -> BoundaryControl:
+        return self._engine.bounding.control
 
     def _trust(self) -> TrustControl:
         return self._engine.trusting.control

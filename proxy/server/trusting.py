@@ -26,10 +26,11 @@ from proxy.engine.trust.voucher import SignatureVoucher
 from proxy.engine.turns import Turns
 from proxy.failover.gateways import parse_gateway
 from proxy.failover.plan import PlanRules
-from proxy.ports import Mirrors, Origin, TrustRecords
+from proxy.ports import Mirrors, Origin
 from proxy.server.opening import CannotOpen, opening
 from proxy.trust.did.document import parse_did_document
 from proxy.trust.reasons import Untrusted
+from proxy.trustrecords import TrustRecords
 
 AGENT = f"discovery-proxy/{__version__}"
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from proxy.config import Settings
+from proxy.engine.boundary.settings import Mode
 from proxy.engine.catalogs.watching import WatchList
 from proxy.engine.control import Control
 from proxy.engine.copies import Copies
@@ -24,12 +25,16 @@ from proxy.engine.trust.standby import Standby
 from proxy.logs import AccessLog
 from proxy.metrics import Metrics
 from proxy.server.api import Api
+from proxy.server.bounding import Bounding, build_boundary
 from proxy.server.catalogs import build_catalogs
+from proxy.server.clients import build_clients
 from proxy.server.enginesettings import class_policies, discovery_settings, engine_settings
 from proxy.server.forms import Site
-from proxy.server.handler import Entry, Front
+from proxy.server.handler import Front
+from proxy.server.journal import Entry
 from proxy.server.keeping import Kept
 from proxy.server.network import Network
+from proxy.server.owndocuments import OwnDocuments
 from proxy.server.recordpages import RecordPages
 from proxy.server.relocating import Relocating, build_relocation, relocation_rules
 from proxy.server.trusting import AGENT, Trusting, build_trust, failover_settings, trust_settings
@@ -49,6 +54,7 @@ class Engine:
     """What a reload replaces."""
 
     front: Front
+    gateway: Gateway
     control: Control
     refresher: Refresher
     discoverer: Discoverer
@@ -57,6 +63,7 @@ class Engine:
     relocating: Relocating
     records: RecordPages
     watch: WatchList
+    bounding: Bounding
 
     def begin(self) -> None:
         """Start what it does behind the scenes."""
@@ -115,16 +122,44 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     relocating.writer.tell(kept.metrics.relocated)
     catalogs = build_catalogs(settings, state, gateway, relocating)
     records = RecordPages(kept.ledger, kept.clock, catalogs.watch.catalogs_of)
+    bounding = build_boundary(settings, state, gateway, kept.boundary, kept.replays)
+    clients = build_clients(settings)
+    pages = bounding.pages(clients.ids, settings.boundary.profile_lifetime)
     front = Front(
-        gateway=gateway,
+        boundary=bounding.boundary,
+        settings=bounding.settings,
+        clients=clients,
         origin=origin,
-        api=Api(discoverer, records, catalogs.pages, kept.clock),
-        sites=tuple(Site(site.hosts, site.origin) for site in settings.sites),
+        api=Api(discoverer, records, catalogs.pages, pages, _documents(settings, kept), kept.clock),
+        sites=_sites(settings),
         connect=settings.forward.connect == "tunnel",
         connect_ports=settings.forward.connect_ports,
         usage=Usage(),
     )
-    return Engine(front, control, refresher, discoverer, trusting, standby, relocating, records, catalogs.watch)
+    return Engine(
+        front,
+        gateway,
+        control,
+        refresher,
+        discoverer,
+        trusting,
+        standby,
+        relocating,
+        records,
+        catalogs.watch,
+        bounding,
+    )
+
+
+def _documents(settings: Settings, kept: Kept) -> OwnDocuments:
+    return OwnDocuments(settings.listen.public_url, kept.clock, settings.boundary.review_url)
+
+
+def _sites(settings: Settings) -> tuple[Site, ...]:
+    return tuple(
+        Site(site.hosts, site.origin, None if site.boundary is None else Mode(site.boundary))
+        for site in settings.sites
+    )
 
 
 class AccessJournal:

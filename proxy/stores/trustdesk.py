@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from proxy.ports import TrustRecordsDamaged, TrustRecordsUnavailable
 from proxy.stores.filekeeper import FileKeeper, Terms
 from proxy.stores.recentknowledge import RecentKnowledge
 from proxy.stores.trustfile import TrustFile, TrustFileDamaged
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.codec import parse_record, to_record
 from proxy.trust.records.knowledge import Knowledge
+from proxy.trustrecords import TrustRecordsDamaged, TrustRecordsUnavailable
 
 MOST_OCTETS_IN_MEMORY: Final = 32 * 2**20
 

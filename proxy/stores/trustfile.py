@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final
 
-from proxy.ports import TrustRecordsDamaged, TrustRecordsUnavailable
 from proxy.stores.durablefile import Design, DurableFile
 from proxy.stores.expendable import Expendable
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.codec import Heading, parse_record, read_heading
 from proxy.trust.records.knowledge import Knowledge
+from proxy.trustrecords import TrustRecordsDamaged, TrustRecordsUnavailable
 
 SCHEMA: Final = 1
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from proxy.failover.breaker import CLOSED, NotYet
-from proxy.ports import TrustRecordsDamaged, TrustRecordsUnavailable
 from proxy.stores.expendable import MOST_EXPENDABLE, Expendable
 from proxy.stores.threads import ended
 from proxy.stores.trustdesk import TrustDesk
 from proxy.stores.trustfile import TrustFileDamaged
 from proxy.stores.trustwaiting import Waiting
 from proxy.trust.records.knowledge import Knowledge
+from proxy.trustrecords import TrustRecordsDamaged, TrustRecordsUnavailable
 
 DAMAGED: Final = "trust-records-damaged"
 UNAVAILABLE: Final = "trust-records-unavailable"

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.ports import TrustRecordsUnavailable
 from proxy.stores.expendable import Expendable
 from proxy.trust.records.knowledge import Knowledge
+from proxy.trustrecords import TrustRecordsUnavailable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -124,7 +124,7 @@ class AiohttpOrigin:
             self._resolver.check_literal(host, port)
             async with deadline.running():
                 response = await self._session.request(
-                    request.method if request.method in _IDEMPOTENT else "POST",
+                    request.method if request.method in _IDEMPOTENT and not request.is_action else "POST",
                     # For the connection only: `octets` has the request target.
                     URL.build(scheme=target.scheme, host=host, port=port, path="/"),
                     server_hostname=target.host,

@@ -92,7 +92,6 @@ def test_a_given_time(now: str, card_file: Path) -> None:
 
 USAGE: dict[str, tuple[list[str], str]] = {
     "unknown kind": (["-", "--kind", "poem"], "--kind: there is no such kind; use one of manifest, route-record"),
-    "kind of a later version": (["-", "--kind", "envelope"], "--kind: documents of kind envelope are not judged"),
     "no file": (["nowhere.json"], "nowhere.json: cannot be read: No such file or directory"),
     "a folder": (["."], ".: cannot be read: Is a directory"),
     "no name of a file": (["a\0b"], "a\\x00b: cannot be read: no file has such a name"),

@@ -359,7 +359,7 @@ async def test_an_unusable_store_shows_at_once_and_recovers(config: Path, tmp_pa
     folder = tmp_path / "folder"
     folder.write_text("a file where the folder should be")
     async with child(config, store={"url": f"sqlite:///{folder}/cache.db"}) as proxy:
-        parts = ("store", "purge-marks", "trust-records", "ledger")
+        parts = ("store", "purge-marks", "trust-records", "ledger", "boundary")
         degraded = {"status": "degraded", "reasons": [f"{part}-unavailable" for part in parts]}
         assert await proxy.admin("/readyz") == degraded
         assert (await proxy.logged("degraded"))["store"] == f"{folder}/cache.db"

@@ -68,6 +68,9 @@ class Noted:
     def store_error(self, tier: str, operation: str) -> None:
         pass
 
+    def boundary(self, decision: str, rule: str, mode: str) -> None:
+        pass
+
     def evicted(self, tier: str, reason: str, count: int) -> None:
         self.evictions.append((tier, reason, count))
 

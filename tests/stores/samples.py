@@ -107,6 +107,9 @@ class Observations:
     def store_error(self, tier: str, operation: str) -> None:
         self.errors.append((tier, operation))
 
+    def boundary(self, decision: str, rule: str, mode: str) -> None:
+        pass
+
     def evicted(self, tier: str, reason: str, count: int) -> None:
         self.evictions.append((tier, reason, count))
 

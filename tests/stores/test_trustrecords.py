@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from proxy.ports import TrustRecords, TrustRecordsDamaged, TrustRecordsUnavailable
 from proxy.stores import durablefile, trustfile
 from proxy.stores.recentknowledge import RecentKnowledge
 from proxy.stores.trustfile import TrustFile, TrustFileDamaged
@@ -28,6 +27,7 @@ from proxy.stores.trustrecords import DAMAGED, UNAVAILABLE, MemoryTrustRecords, 
 from proxy.trust.records.codec import to_record
 from proxy.trust.records.knowledge import Knowledge
 from proxy.trust.records.publication import MIRRORS, Edition, KnownManifest, edition
+from proxy.trustrecords import TrustRecords, TrustRecordsDamaged, TrustRecordsUnavailable
 from tests.trust.records.domains import LISTED, NOW, URL, accepted, known_domain, manifest, version
 
 KNOWN = known_domain()

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from proxy.ports import TrustRecordsUnavailable
 from proxy.stores.trustwaiting import Waiting
 from proxy.trust.records.knowledge import Knowledge
+from proxy.trustrecords import TrustRecordsUnavailable
 
 OLD, NEW, OTHER = Knowledge("a", ""), Knowledge("a", "did"), Knowledge("b", "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -22,12 +23,10 @@ from proxy.http.targets import Target, parse_target
 from proxy.metrics import Metrics
 from proxy.relocation.lookup import ASK, Gone, Relocated, answer_of
 from proxy.relocation.records import record_url
-from proxy.server.keeping import keep
+from proxy.server.keeping import keep, passing
 from proxy.server.network import open_network
 from proxy.server.wiring import build_engine, wall_clock
-from proxy.stores.generations import MemoryGenerations
 from proxy.stores.ledger import SqliteLedger
-from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.upstream.addresses import OwnListeners
 
 _MOVED, _GONE, _UNKNOWN = (parse_target(endpoint(number)) for number in range(3))
@@ -76,8 +75,8 @@ async def _handled(ledger: SqliteLedger, now: float, turns: Turns) -> Table:
     settings = load(None, {}, {"store.url": "memory://"})
     # The network is never reached; the engine is put together as in service all the same.
     network = open_network(settings, OwnListeners(), wall_clock)
-    kept = keep(settings, Metrics(), wall_clock, None, MemoryGenerations(), MemoryTrustRecords(), ledger)
-    gateway = build_engine(settings, kept, network).front.gateway
+    kept = keep(settings, Metrics(), wall_clock, None, replace(passing(), ledger=ledger))
+    gateway = build_engine(settings, kept, network).gateway
     requests = [documents.request(_NUMBER, host=host) for host in _HOSTS]
     for request in requests:
         kept.store.put(request.target.uri, documents.stored(_NUMBER, now, asked=request))

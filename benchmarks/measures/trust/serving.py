@@ -51,7 +51,7 @@ async def hits(publisher: Publisher, now: float, turns: Turns) -> Table:
     # The network is never reached; the engine is put together as in service all the same.
     network = open_network(settings, OwnListeners(), wall_clock)
     kept = open_kept(settings, Metrics(), wall_clock)
-    gateway = build_engine(settings, kept, network).front.gateway
+    gateway = build_engine(settings, kept, network).gateway
     verifier, known = _verifier(publisher, now)
     copy = from_mirror(publisher, SMALL)
     verdict = await verifier.manifest(copy, publisher.host, known, None)

@@ -12,11 +12,12 @@ from proxy.engine.trust.pinning import Pinning
 from proxy.engine.trust.settings import TrustSettings
 from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, https_authority, parse_authority
 from proxy.http.timestamps import timestamp
-from proxy.ports import Clock, TrustRecords, TrustRecordsDamaged
+from proxy.ports import Clock
 from proxy.trust.reasons import Reason
 from proxy.trust.records.knowledge import Knowledge, with_pin
 from proxy.trust.records.pin import Pin, PinSource
 from proxy.trust.records.publication import KnownManifest
+from proxy.trustrecords import TrustRecords, TrustRecordsDamaged
 
 _MOST_SEARCHED: Final = 100_000
 

@@ -14,11 +14,12 @@ from proxy.engine.copies import Copies
 from proxy.engine.trust.settings import ConfiguredAnchor, TrustSettings
 from proxy.engine.turns import Turns
 from proxy.http.targets import DEFAULT_PORTS, Target, parse_authority
-from proxy.ports import Clock, TrustRecords
+from proxy.ports import Clock
 from proxy.trust.did.web import MalformedDid, did_of, host_of, is_path_did
 from proxy.trust.reasons import Untrusted
 from proxy.trust.records.knowledge import Knowledge, with_pin, without_anchor
 from proxy.trust.records.pin import PinSource, configured
+from proxy.trustrecords import TrustRecords
 
 _HTTPS_PORT: Final = DEFAULT_PORTS["https"]
 # Changes that wait for their record, each with a manifest of up to a megabyte.

@@ -19,7 +19,7 @@ from typing import Any, Final
 from proxy.engine.trust.documents import DidDocuments, Fetched, FetchEnd, NotThere, Unchanged, Unusable
 from proxy.engine.trust.known import Known, default_did, is_of_authority
 from proxy.engine.trust.settings import TrustSettings
-from proxy.ports import Clock, Observer, TrustRecordsUnavailable
+from proxy.ports import Clock, Observer
 from proxy.single import SingleCalls
 from proxy.trust.did.document import DidDocument
 from proxy.trust.did.web import is_webvh
@@ -38,6 +38,7 @@ from proxy.trust.records.pin import (
     sighted,
 )
 from proxy.trust.records.webvh import ReceivedLog, log_sighted
+from proxy.trustrecords import TrustRecordsUnavailable
 
 # After a failure the domain is asked again on the next occasion, but not more often than this.
 _RETRY_SECONDS: Final = 60.0

@@ -30,7 +30,6 @@ from proxy.engine.trust.voucher import reason_of
 from proxy.failover.attempts import Attempt, AttemptOutcome, shown_url
 from proxy.http.messages import Request
 from proxy.http.targets import Target
-from proxy.ports import TrustRecordsUnavailable
 from proxy.single import SingleCalls
 from proxy.trust.reasons import UNKNOWN_KEY
 from proxy.trust.records.knowledge import (
@@ -42,6 +41,7 @@ from proxy.trust.records.knowledge import (
 from proxy.trust.records.publication import ManifestEvent
 from proxy.trust.rollback import Equivocal, Version
 from proxy.trust.verdict import CopySource, Rejected, UnverifiedCopy, Verdict
+from proxy.trustrecords import TrustRecordsUnavailable
 
 _NOT_GOOD: Final = frozenset({ManifestEvent.SUPERSEDED, ManifestEvent.EQUIVOCATION})
 # Where nobody has a copy, the same places are not asked again for this long; doubled each time.

@@ -21,7 +21,7 @@ from proxy.engine.trust.verifying import Verifier
 from proxy.engine.vouching import Document, Keeping
 from proxy.http.codings import CodingFault, decode_body
 from proxy.http.targets import Target, parse_target
-from proxy.ports import Clock, TrustRecordsDamaged, TrustRecordsUnavailable
+from proxy.ports import Clock
 from proxy.stores.tiered import Tiered
 from proxy.trust.reasons import UNKNOWN_KEY, UNVERIFIABLE, Reason, Untrusted
 from proxy.trust.records.knowledge import (
@@ -34,6 +34,7 @@ from proxy.trust.records.knowledge import (
 )
 from proxy.trust.records.publication import ManifestEvent
 from proxy.trust.verdict import CopySource, Rejected, Signed, UnverifiedCopy, VerifiedCopy
+from proxy.trustrecords import TrustRecordsDamaged, TrustRecordsUnavailable
 
 # More than any class of these lets pass.
 _MOST_DECODED: Final = 8 * 2**20

@@ -13,9 +13,9 @@ from proxy.engine.trust import probing
 from proxy.engine.trust.settings import TrustSettings
 from proxy.http.fields import Fields
 from proxy.http.messages import Realm, Request
-from proxy.ports import TrustRecordsUnavailable
 from proxy.stores.trustrecords import MemoryTrustRecords
 from proxy.trust.records.knowledge import Knowledge
+from proxy.trustrecords import TrustRecordsUnavailable
 from tests.engine.trust.scene import (
     DID_PATH,
     FIRST,

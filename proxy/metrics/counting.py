@@ -7,25 +7,21 @@ more than a hundred. Sizes that some part keeps anyway are asked for at scrape t
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, disable_created_metrics
-from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import Collector
 
 from proxy import __version__
 from proxy.engine.catalogs.watching import Watched
 from proxy.engine.failover.recovery import Standing
 from proxy.engine.outcome import Outcome, Served
+from proxy.metrics.gauges import NAMESPACE, Gauges
 from proxy.relocation.changes import Change
 
-_NAMESPACE: Final = "discovery_proxy"
-# Mirrors are named by publishers, so there may be any number.
-_MOST_NAMES: Final = 100
 # A memory hit takes tenths of a millisecond, an origin at its time limit ten seconds.
 _BUCKETS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
@@ -50,8 +46,6 @@ _STORE_ERRORS: Final = (
 _STORE_SECONDS: Final = (
     "Seconds of store operations that worked; l2 is the persistent store; op is find, put or another."
 )
-_CACHE_BYTES: Final = "Bytes that stored responses hold, indexes included, by tier: l1 is memory."
-_DEGRADED: Final = "1 while the tier cannot be used, else 0; l2 is the persistent store."
 _VERIFICATIONS: Final = (
     "Documents held against a key or a hash; kind: manifest, agent-card, ai-catalog, did, webvh, cid, ipns; "
     "result: verified, or the reason code of what is not believed; of did and webvh what became of the pin, "
@@ -61,18 +55,15 @@ _RELOCATIONS: Final = (
     "What the origin's word came to; event: recorded, changed, revived, withdrawn, dropped; "
     "state: moved, gone, pending, missing, or none where the record is no more."
 )
-_MIRROR_UP: Final = "1 while the mirror is asked when an origin is down, 0 while it is spared; by host."
-_GATEWAY_SCORE: Final = "What is thought of an IPFS gateway, from 0 to 1, by its URL."
-_CATALOG_ENTRIES: Final = (
-    "URLs that a watched catalog lists, by what their origins say; verdict: confirmed, superseded, removed, "
-    "unconfirmed, pending; catalog is its place in catalogs.watch."
+_BOUNDARY: Final = (
+    "Changes that the boundary judged; decision: execute, no-op, or report for what was only to be told of; "
+    "rule: the step of the procedure that decided, D1 to D11; mode: enforce, report."
 )
-_CATALOG_READ: Final = "Seconds since 1970 when a catalog of catalogs.watch, at place `catalog`, was last read."
 _BYTES_SAVED: Final = "Body bytes sent to clients that no origin had to send."
 _REQUESTS_SAVED: Final = "Requests answered without a request to an origin of their own."
 _BUILD: Final = "Always 1; the labels say what is running."
 _SAVED_REQUEST: Final = frozenset({Served.FRESH, Served.SWR})
-_NO_LOOKUP: Final = frozenset({Served.TUNNEL, Served.LOCAL})
+_NO_LOOKUP: Final = frozenset({Served.TUNNEL, Served.LOCAL, Served.NO_OP})
 _SAVED_BODY: Final = _SAVED_REQUEST | {Served.SIE, Served.REVALIDATED}
 
 
@@ -107,43 +98,13 @@ class _Series:
     saves_body: bool
 
 
-class _Gauges(Collector):
-    """Values read when they are scraped."""
-
-    def __init__(
-        self,
-        entries: Callable[[], int],
-        bytes_: Callable[[], int],
-        inflight: Callable[[], int],
-        degraded: Callable[[], bool],
-        standing: Callable[[], Standing],
-        watched: Callable[[], tuple[Watched, ...]],
-    ) -> None:
-        self.standing = standing
-        self.watched = watched
-        self.entries = entries
-        self.bytes = bytes_
-        self.inflight = inflight
-        self.degraded = degraded
-
-    def collect(self) -> Iterator[Metric]:
-        yield _gauge("cache_entries", "Stored responses, by tier: l1 is memory.", self.entries(), tier="l1")
-        yield _gauge("cache_bytes", _CACHE_BYTES, self.bytes(), tier="l1")
-        yield _gauge("background_refresh_inflight", "Background refreshes under way.", self.inflight())
-        yield _gauge("store_degraded", _DEGRADED, int(self.degraded()), tier="l2")
-        standing = self.standing()
-        yield _gauges("mirror_up", _MIRROR_UP, {name: float(up) for name, up in standing.mirror_up.items()})
-        yield _gauges("gateway_score", _GATEWAY_SCORE, standing.gateway_score)
-        yield from _of_catalogs(self.watched())
-
-
 class Metrics:
     """Implements ports.Observer. For one event loop; nothing here waits."""
 
     def __init__(self, revision: str = "") -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
-        self._gauges: _Gauges | None = None
+        self._gauges: Gauges | None = None
         self._series: dict[tuple[Served, str, int], _Series] = {}
         self._untargeted = 0
         self._requests = self._counter("requests", _REQUESTS, "outcome", "class", "code")
@@ -157,10 +118,11 @@ class Metrics:
         self._store_seconds = self._histogram("store_op_seconds", _STORE_SECONDS, "tier", "op")
         self._verifications = self._counter("verification", _VERIFICATIONS, "kind", "result")
         self._relocations = self._counter("relocations", _RELOCATIONS, "event", "state")
+        self._boundary = self._counter("boundary_decisions", _BOUNDARY, "decision", "rule", "mode")
         self._bytes_saved = self._counter("bytes_saved", _BYTES_SAVED)
         self._requests_saved = self._counter("origin_requests_saved", _REQUESTS_SAVED)
         build = {"version": __version__, "revision": revision, "python": platform.python_version()}
-        Info("build", _BUILD, namespace=_NAMESPACE, registry=self._registry).info(build)
+        Info("build", _BUILD, namespace=NAMESPACE, registry=self._registry).info(build)
         ProcessCollector(registry=self._registry)
 
     def served(self, outcome: Outcome, seconds: float, body_bytes: int) -> None:
@@ -210,6 +172,10 @@ class Metrics:
         state = "none" if change.record is None else change.record.state.value
         self._relocations.labels(change.event.value, state).inc()
 
+    def boundary(self, decision: str, rule: str, mode: str) -> None:
+        """The boundary judged a request."""
+        self._boundary.labels(decision, rule, mode).inc()
+
     def attach_gauges(
         self,
         entries: Callable[[], int],
@@ -220,7 +186,7 @@ class Metrics:
         watched: Callable[[], tuple[Watched, ...]],
     ) -> None:
         """What to ask at scrape: what memory holds, refreshes under way, is the store out, who is up, catalogs."""
-        self._gauges = _Gauges(entries, bytes_, inflight, degraded, standing, watched)
+        self._gauges = Gauges(entries, bytes_, inflight, degraded, standing, watched)
         self._registry.register(self._gauges)
 
     def expose(self, accept: str) -> tuple[str, bytes]:
@@ -256,39 +222,10 @@ class Metrics:
         return series
 
     def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
-        return Counter(name, help_text, labels, namespace=_NAMESPACE, registry=self._registry)
+        return Counter(name, help_text, labels, namespace=NAMESPACE, registry=self._registry)
 
     def _histogram(self, name: str, help_text: str, *labels: str) -> Histogram:
-        return Histogram(name, help_text, labels, namespace=_NAMESPACE, registry=self._registry, buckets=_BUCKETS)
-
-
-def _gauge(name: str, help_text: str, value: int, **labels: str) -> Metric:
-    family = GaugeMetricFamily(f"{_NAMESPACE}_{name}", help_text, labels=tuple(labels))
-    family.add_metric(tuple(labels.values()), value)
-    return family
-
-
-def _gauges(name: str, help_text: str, values: Mapping[str, float]) -> Metric:
-    """One value for each name; by whom the operator is to know it."""
-    family = GaugeMetricFamily(f"{_NAMESPACE}_{name}", help_text, labels=("name",))
-    # The last ones heard of are the ones in use.
-    for key, value in list(values.items())[-_MOST_NAMES:]:
-        family.add_metric((key,), value)
-    return family
-
-
-def _of_catalogs(watched: Sequence[Watched]) -> Iterator[Metric]:
-    """Each watched catalog under its place in the configuration and its host: its URL may hold a secret."""
-    labels = ("catalog", "host")
-    entries = GaugeMetricFamily(f"{_NAMESPACE}_catalog_entries", _CATALOG_ENTRIES, labels=(*labels, "verdict"))
-    looked_at = GaugeMetricFamily(f"{_NAMESPACE}_catalog_read_timestamp_seconds", _CATALOG_READ, labels=labels)
-    for one in watched:
-        names = (str(one.position), one.host)
-        for verdict, count in one.counts.items():
-            entries.add_metric((*names, verdict.value), count)
-        if one.looked_at is not None:
-            looked_at.add_metric(names, one.looked_at)
-    yield from (entries, looked_at)
+        return Histogram(name, help_text, labels, namespace=NAMESPACE, registry=self._registry, buckets=_BUCKETS)
 
 
 def _value(counter: Counter) -> int:

@@ -1,0 +1,15 @@
+"""The no-op boundary in the engine: who asks for what, whether it passes, and what is remembered of what did not.
+
+identity   who asks, and what that client has proven
+settings   the boundary's part of the configuration
+asking     a request as the boundary sees it
+listings   what a host publishes of its routes, and what the operator says of it
+judging    the decision procedure on the data path
+latching   refusals on record, and what opens them
+enforcing  the story of a request at the boundary
+observing  what an origin's answer says of the boundary
+replays    results of requests with an Idempotency-Key
+answering  the no-op as an answer
+reading    lists of what is on record
+control    what an operator decides of a conflict
+"""

@@ -1,0 +1,219 @@
+"""The story of a request at the boundary: secrets, former refusals, route records, the gateway, its answer.
+
+What has nothing to do with any of that costs a request a few look-ups in memory, and no waiting.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from proxy.boundary.conflicts import Conflict, State
+from proxy.boundary.idempotency import IDEMPOTENCY_KEY, BadKey, parse_key
+from proxy.capability.covering import Covered
+from proxy.capability.effects import key_in
+from proxy.capability.ladders import UNKNOWN, Atoms
+from proxy.capability.resolution import NoOp, Reason, Rule
+from proxy.discovery.classes import DocumentClass
+from proxy.engine.boundary.answering import Refused, refused_again, to_answer
+from proxy.engine.boundary.asking import Asking
+from proxy.engine.boundary.judging import Held, changes, judge, judge_released
+from proxy.engine.boundary.latching import Latching, met, secret_met
+from proxy.engine.boundary.listings import Listing, Listings, Place
+from proxy.engine.boundary.observing import Observing
+from proxy.engine.boundary.replays import Keyed, Replays
+from proxy.engine.boundary.settings import BoundarySettings, Mode
+from proxy.engine.gateway import Gateway
+from proxy.engine.outcome import Answer, Outcome, Refusal, Served
+from proxy.engine.state import EngineState
+from proxy.http.messages import SAFE_METHODS, Request
+from proxy.http.problems import Problem, Slug
+from proxy.http.secrets import Secret, known_secret
+from proxy.ports import Body, Interim
+
+_log = logging.getLogger("proxy.boundary")
+_BAD_KEY: Final = "The Idempotency-Key cannot be used: send one, of 1 to 255 visible characters."
+
+
+@dataclass(frozen=True, slots=True)
+class _Passing:
+    """A request that may go on: what is on record of its route, and under which key it is no repetition."""
+
+    covered: Covered | None
+    listing: Listing
+    is_change: bool
+    previous: Conflict | None = None
+
+
+class Boundary:
+    """Lets requests pass to the gateway, or answers them with a no-op."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        gateway: Gateway,
+        listings: Listings,
+        latching: Latching,
+        replays: Replays,
+        settings: BoundarySettings,
+    ) -> None:
+        self._gateway = gateway
+        self._listings = listings
+        self._latching = latching
+        self._replays = replays
+        self._settings = settings
+        self._rules = state.rules
+        self._observer = state.observer
+        self._clock = state.clock
+        self._observing = Observing(state, latching)
+
+    async def handle(self, asking: Asking, body: Body = None, interim: Interim | None = None) -> Answer:
+        """The answer to any request but CONNECT."""
+        request = asking.request
+        place = self._listings.place_of(request.target, is_site=asking.is_site)
+        mode = self.mode_of(asking, place)
+        if mode is Mode.OFF:
+            return await self._gateway.handle(request, body, interim)
+        secret = known_secret(request.target.uri, place.rules.allowed_parameters)
+        if secret is not None and await self._refuses_secret(asking, place, mode):
+            return await self._refuse_secret(asking, place, secret)
+        passing = await self._judged(asking, place, mode)
+        if isinstance(passing, Refused):
+            return to_answer(passing, asking, self._settings, self._clock())
+        return await self._pass(asking, passing, mode, body, interim)
+
+    def mode_of(self, asking: Asking, place: Place) -> Mode:
+        """What the operator wants for this request: the nearest word counts."""
+        return place.rules.mode or asking.site_mode or self._settings.mode
+
+    def review_url(self, request: Request) -> str:
+        """Where a person decides when nobody has published a place for that."""
+        return self._settings.review_url or f"https://{request.target.host}/"
+
+    async def _refuses_secret(self, asking: Asking, place: Place, mode: Mode) -> bool:
+        listing = await self._listing(asking.request, place)
+        settings = self._settings
+        default = settings.secrets_listed if listing.is_listed else settings.secrets_unlisted
+        secrets = place.rules.secrets or default
+        if mode is Mode.ENFORCE and secrets is Mode.ENFORCE:
+            return True
+        self._observer.boundary("report", Rule.D1, mode)
+        _log.warning("a URL with a secret is passed on", extra={"host": asking.request.target.host})
+        return False
+
+    async def _refuse_secret(self, asking: Asking, place: Place, secret: Secret) -> Answer:
+        listing = self._listings.known(place)
+        what = secret_met(secret, listing.review_url or self.review_url(asking.request))
+        await self._latching.record(asking, listing, UNKNOWN, what)
+        self._observer.boundary("no-op", Rule.D1, Mode.ENFORCE)
+        refused = Refused(what.code, what.review_url, what.reason, what.rule)
+        return to_answer(refused, asking, self._settings, self._clock())
+
+    async def _judged(self, asking: Asking, place: Place, mode: Mode) -> _Passing | Refused:
+        request = asking.request
+        is_unsafe = request.method not in SAFE_METHODS
+        if is_unsafe:
+            await self._latching.refresh()
+        conflict = self._latching.latch(asking) if self._latching.is_known(asking.identity.client) else None
+        if conflict is not None and await self._is_latched(conflict, asking, mode):
+            return refused_again(conflict)
+        listing = await self._listing(request, place)
+        covered = listing.covering(request.method, request.target)
+        passing = _Passing(covered, listing, changes(covered, request), conflict)
+        if not passing.is_change or not (listing.is_listed or self._settings.holds_unlisted):
+            return passing
+        held = await self._held(asking, passing, conflict)
+        if held is None:
+            self._observer.boundary("execute", Rule.D7, mode)
+            return passing
+        if not self._holds(asking, held.no_op.rule, mode):
+            return passing
+        return await self._refused(asking, passing, held)
+
+    async def _is_latched(self, conflict: Conflict, asking: Asking, mode: Mode) -> bool:
+        if conflict.state is not State.HELD or await self._latching.opened(conflict, asking) is not None:
+            return False
+        return self._holds(asking, Rule.D2, mode)
+
+    async def _held(self, asking: Asking, passing: _Passing, conflict: Conflict | None) -> Held | None:
+        request = asking.request
+        key = key_in(request.target.uri) if request.method in SAFE_METHODS else _key_of(request)
+        review_url = self.review_url(request)
+        if conflict is not None and self._latching.is_released(conflict):
+            return judge_released(passing.listing, passing.covered, key, review_url)
+        atoms = asking.atoms(self._latching.registered(asking.identity.client))
+        return judge(passing.listing, passing.covered, atoms, key, review_url)
+
+    async def _refused(self, asking: Asking, passing: _Passing, held: Held) -> Refused:
+        no_op, way = held.no_op, held.fallback
+        refused = Refused(no_op.code, no_op.url, no_op.slug, no_op.rule, no_op.missing, way, _is_minimal(passing))
+        if no_op.reason is not Reason.IDEMPOTENCY_MISSING:
+            # A key that is missing is the client's to add, and no refusal to remember.
+            await self._record(asking, passing, no_op)
+        return refused
+
+    async def _record(self, asking: Asking, passing: _Passing, no_op: NoOp) -> None:
+        atoms = self._atoms(asking)
+        await self._latching.record(asking, passing.listing, atoms, met(no_op))
+
+    def _atoms(self, asking: Asking) -> Atoms:
+        return asking.atoms(self._latching.registered(asking.identity.client))
+
+    def _holds(self, asking: Asking, rule: Rule, mode: Mode) -> bool:
+        """Whether a request that is to be held is held; told of either way."""
+        is_held = mode is Mode.ENFORCE
+        self._observer.boundary("no-op" if is_held else "report", rule, mode)
+        extra = {"client": asking.identity.client, "host": asking.request.target.authority, "rule": rule.value}
+        _log.info("held" if is_held else "would be held", extra=extra)
+        return is_held
+
+    async def _listing(self, request: Request, place: Place) -> Listing:
+        """A change is worth asking the host; a read goes by what is at hand."""
+        if changes(None, request):
+            return await self._listings.look(place)
+        return self._listings.known(place)
+
+    async def _pass(
+        self, asking: Asking, passing: _Passing, mode: Mode, body: Body, interim: Interim | None
+    ) -> Answer:
+        request = asking.request
+        is_action = passing.is_change and request.method in SAFE_METHODS
+        if is_action:
+            request = replace(request, is_action=True)
+        send = partial(self._forward, request, interim)
+        keys = () if request.method in SAFE_METHODS else request.fields.get_all(IDEMPOTENCY_KEY)
+        if not keys:
+            answer = await send(body)
+        else:
+            key = parse_key(keys)
+            if key is None or isinstance(key, BadKey):
+                return _bad_key(request)
+            member = None if passing.covered is None else passing.covered.record.write_credential_response_path
+            answer = await self._replays.answer(Keyed(asking, key, member), body, send)
+        if self._rules.of(request).document_class is not DocumentClass.OTHER:
+            # Documents are published for everybody; what is said of them is no boundary of this client's.
+            return answer
+        return await self._observing.observed(
+            asking, passing.listing, passing.covered, passing.previous, answer, self._atoms, mode
+        )
+
+    async def _forward(self, request: Request, interim: Interim | None, body: Body) -> Answer:
+        return await self._gateway.handle(request, body, interim)
+
+
+def _key_of(request: Request) -> str | None:
+    key = parse_key(request.fields.get_all(IDEMPOTENCY_KEY))
+    return key if isinstance(key, str) else None
+
+
+def _is_minimal(passing: _Passing) -> bool:
+    """Whether the route answers in the numbers of the Minimal Access tier, as its own no-op shows."""
+    covered = passing.covered
+    return covered is not None and (covered.record.no_op_behavior or "").isdigit()
+
+
+def _bad_key(request: Request) -> Refusal:
+    problem = Problem(Slug.BAD_REQUEST, _BAD_KEY)
+    return Refusal(problem, Outcome(Served.ERROR, problem.status, request.target, detail=problem.slug))
