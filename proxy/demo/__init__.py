@@ -13,6 +13,8 @@ stage         all of these, started together and gone together
 expectations  what an answer is held to
 steps         the story; a step is one entry of STEPS
 failover      its part in which the origin is dead for good
+relocation    its part in which the origin has the last word
+boundary      its part in which a person has it
 screen        lines for people
 walk          the steps in order, and what came of them
 switchboard   for whoever stays: kills servers and starts them again

@@ -53,6 +53,17 @@ class Operator:
         """Take from the cache whatever it has of a document."""
         await self._session.post(f"{self._base}/admin/purge", json={"url": document.url}, raise_for_status=True)
 
+    async def held(self) -> list[dict[str, Any]]:
+        """What is held back at the boundary now."""
+        async with self._session.get(f"{self._base}/admin/boundary", params={"state": "held"}) as response:
+            told: dict[str, Any] = await response.json()
+        return list(told["evidence"])
+
+    async def release(self, conflict_id: str) -> None:
+        """Let what was held back pass, as a person's consent."""
+        url = f"{self._base}/admin/boundary/{conflict_id}/release"
+        await self._session.post(url, raise_for_status=True)
+
     async def _until_ready(self) -> None:
         while True:
             async with self._session.get(f"{self._base}/readyz") as response:

@@ -82,8 +82,16 @@ class Answer:
         return kind.removeprefix(TYPE_PREFIX) if kind.startswith(TYPE_PREFIX) else None
 
     @property
-    def discovered(self) -> dict[str, Any]:
-        """The members of a discovery answer."""
+    def no_op(self) -> tuple[str, str] | None:
+        """The code of an answer by which nothing was done, and where a person decides; None for any other."""
+        if self.status not in (400, 403) or self.fields.get("content-type", "").partition(";")[0] != _JSON:
+            return None
+        members = self.members
+        return (members["code"], members["url"]) if members.keys() == {"code", "url"} else None
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of an answer that is a JSON object."""
         told: dict[str, Any] = json.loads(self.body)
         return told
 
@@ -97,6 +105,8 @@ class Answer:
         """Where the body came from: origin, cache, mirror, ipfs, or the proxy itself."""
         if self.problem is not None:
             return "proxy"
+        if self.detail.startswith(_OF_ITS_OWN):
+            return "proxy"
         status = self.cache_status
         if "hit" not in status and self.vouched.get("source") in _ELSEWHERE:
             return str(self.vouched["source"])
@@ -109,8 +119,10 @@ class Answer:
         return ", ".join([*told, f"{len(self.body)} bytes"])
 
 
+_JSON: Final = "application/json"
 _TOLD: Final = ("cache-status", "discovery-trust", "age", "etag")
 _ELSEWHERE: Final = (CopySource.MIRROR, CopySource.IPFS)
+_OF_ITS_OWN: Final = ("no-op-", "local")
 
 
 def parse_attempt(told: Mapping[str, Any]) -> Attempt:
@@ -120,7 +132,7 @@ def parse_attempt(told: Mapping[str, Any]) -> Attempt:
 
 
 class Agent:
-    """Asks for documents in gateway form. `last` is the latest answer, None before the first."""
+    """Asks for documents, and posts to them, in gateway form. `last` is the latest answer, None before the first."""
 
     def __init__(self, session: ClientSession, data_address: str) -> None:
         self._session = session
@@ -129,7 +141,21 @@ class Agent:
 
     async def get(self, document: Document, fields: Mapping[str, str] | None = None) -> Answer:
         """The proxy's answer to a GET with these request fields. Raises aiohttp.ClientError."""
-        return await self._get(document.url.replace("://", "/", 1), fields)
+        return await self._get(_in_gateway_form(document), fields)
+
+    async def post(self, document: Document, key: str, *, query: str = "", token: str | None = None) -> Answer:
+        """The proxy's answer to a POST of the document under an Idempotency-Key. Raises aiohttp.ClientError.
+
+        `token`: the agent's own for the proxy; None for an agent that nobody knows.
+        """
+        fields = {"Content-Type": document.media_type, "Idempotency-Key": f'"{key}"'}
+        if token is not None:
+            fields["Authorization"] = f"Bearer {token}"
+        return await self._ask("POST", _in_gateway_form(document) + query, fields, document.body)
+
+    async def evidence(self) -> Answer:
+        """The proxy's answer to what it has held back. Raises aiohttp.ClientError."""
+        return await self._get("v1/evidence", None)
 
     async def discover(self, domain: str, level: str) -> Answer:
         """The proxy's answer to what `domain` publishes. Raises aiohttp.ClientError."""
@@ -140,9 +166,13 @@ class Agent:
         return await self._get(f"v1/catalogs?url={document.url}", None)
 
     async def _get(self, path: str, fields: Mapping[str, str] | None) -> Answer:
+        return await self._ask("GET", path, fields, None)
+
+    async def _ask(self, method: str, path: str, fields: Mapping[str, str] | None, content: bytes | None) -> Answer:
         url = self._base + path
         started = perf_counter()
-        async with self._session.get(url, headers=fields, allow_redirects=False) as response:
+        asking = self._session.request(method, url, headers=fields, data=content, allow_redirects=False)
+        async with asking as response:
             body = await response.read()
         milliseconds = (perf_counter() - started) * 1000
         received = {name.lower(): value for name, value in response.headers.items()}
@@ -152,3 +182,7 @@ class Agent:
             answer = replace(answer, attempts=attempts)
         self.last = answer
         return answer
+
+
+def _in_gateway_form(document: Document) -> str:
+    return document.url.replace("://", "/", 1)

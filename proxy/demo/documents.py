@@ -12,6 +12,7 @@ HOST: Final = "example.com"
 AUTHORIZATION_HOST: Final = "auth.example.com"
 REGISTRY_HOST: Final = "registry.example.net"
 MIRROR_HOSTS: Final = ("mirror1.example.net", "mirror2.example.org")
+REVIEW_URL: Final = "https://example.com/review/transactions"
 ZONE: Final = """\
 $ORIGIN example.com.
 $TTL 300
@@ -74,6 +75,7 @@ _MANIFEST: Final[dict[str, Any]] = {
             "requiresAuthentication": True,
             "authUnavailableFallback": "https://example.com/login",
             "noOpBehavior": "human_review_required",
+            "humanReviewUrl": REVIEW_URL,
         },
     ],
     "x-independent-mirrors": [
@@ -202,6 +204,14 @@ CATALOG: Final = Document(
     ),
     _FOR_THE_WHOLE_DEMO,
     REGISTRY_HOST,
+)
+
+# Nothing to be read: what agents post.
+ORDER: Final = Document(
+    "order",
+    "/api/v1/secure/transactions",
+    "application/json",
+    _json({"market": "EUR-CHF", "side": "buy", "amount": "100.00"}),
 )
 
 CATCH_ALL: Final = Document(

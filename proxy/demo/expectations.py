@@ -45,6 +45,14 @@ def expect_seen_again(origin: LocalOrigin, answer: Answer, expected: Seen) -> No
         raise Unfulfilled(f"the origin sees {_listed([expected])}, once or twice", _listed(origin.seen), answer)
 
 
+def expect_posted(origin: LocalOrigin, answer: Answer, *expected: int) -> None:
+    """The origin answered this to what was posted since the step began. Raises Unfulfilled."""
+    posted = [one for one in origin.seen if one.method == "POST"]
+    if [one.status for one in posted] != list(expected):
+        statuses = ", ".join(map(str, expected)) or "no request"
+        raise Unfulfilled(f"posted to the origin: {statuses}", _listed(posted), answer)
+
+
 def expect_body(answer: Answer, name: str, body: bytes) -> None:
     """It is the document of that name as published. Raises Unfulfilled."""
     expect(answer, f"200 with the {name} as published", answer.status == 200)

@@ -1,4 +1,4 @@
-"""An HTTPS origin on loopback: it answers conditional requests and counts them, can be slow, killed and revived."""
+"""An HTTPS origin on loopback: it answers conditional requests and orders, counts them, can be slow and killed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from dataclasses import dataclass
 import trustme
 from aiohttp import web
 
+from proxy.capability.resolution import Code
 from proxy.demo.documents import Document
 from proxy.demo.loopback import LoopbackServer
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One request that was answered: its path, its If-None-Match, and the status sent."""
+    """One request that was answered: its path, its If-None-Match, the status sent, and its method."""
 
     path: str
     if_none_match: str | None
     status: int
+    method: str = "GET"
 
 
 class LocalOrigin(LoopbackServer):
@@ -35,6 +37,8 @@ class LocalOrigin(LoopbackServer):
         self._catch_all = catch_all
         self._documents: dict[str, Document] = {}
         self._words: dict[str, tuple[int, str | None]] = {}
+        self._review_urls: dict[str, str | None] = {}
+        self._orders = 0
         self._delay = 0.0
         self._answered = asyncio.Event()
         self.seen: list[Seen] = []
@@ -54,6 +58,10 @@ class LocalOrigin(LoopbackServer):
         """From now on say for good that `document` is gone."""
         self._words[document.path] = web.HTTPGone.status_code, None
 
+    def take(self, order: Document, review_url: str | None = None) -> None:
+        """From now on do what is posted as `order` is; with a `review_url` only say that a person decides there."""
+        self._review_urls[order.path] = review_url
+
     def delay_next(self, seconds: float) -> None:
         """Take this long for the next request, and for that one only."""
         self._delay = seconds
@@ -72,10 +80,23 @@ class LocalOrigin(LoopbackServer):
         delay, self._delay = self._delay, 0.0
         await asyncio.sleep(delay)
         condition = request.headers.get("If-None-Match")
-        response = self._word(request.path) or self._document(request.path, condition)
-        self.seen.append(Seen(request.path, condition, response.status))
+        if request.method == "POST":
+            await request.read()
+            response = self._done(request.path)
+        else:
+            response = self._word(request.path) or self._document(request.path, condition)
+        self.seen.append(Seen(request.path, condition, response.status, request.method))
         self._answered.set()
         return response
+
+    def _done(self, path: str) -> web.Response:
+        if path not in self._review_urls:
+            return web.Response(status=405, headers={"Allow": "GET, HEAD"})
+        review_url = self._review_urls[path]
+        if review_url is not None:
+            return web.json_response({"code": Code.HUMAN_REVIEW_REQUIRED, "url": review_url}, status=403)
+        self._orders += 1
+        return web.json_response({"order": self._orders}, status=201)
 
     def _word(self, path: str) -> web.Response | None:
         """What lasts, where the origin says that of the path."""

@@ -84,7 +84,7 @@ class Screen:
         print(text, file=self._stream, flush=True)
 
     def _details(self, answer: Answer) -> None:
-        """Where a copy was looked for and what came of it, who vouches for the one found, and what is overruled."""
+        """Where a copy was looked for and what came of it, who vouches for it, what is overruled, who decides."""
         for attempt in answer.attempts:
             end = self._paint(f"{attempt.outcome:<7}", _OUTCOME_COLOURS[attempt.outcome])
             self.line(f"{_INDENT}{_place(attempt)}  {end}  {attempt.reason}".rstrip())
@@ -94,6 +94,8 @@ class Screen:
         overrides = answer.fields.get("discovery-overrides")
         if overrides is not None:
             self.line(f"{_INDENT}Discovery-Overrides: {overrides}")
+        if answer.no_op is not None:
+            self.line(f"{_INDENT}{': '.join(answer.no_op)}")
 
     def _paint(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colour else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,6 +25,7 @@ from proxy.demo.documents import (
     HOST,
     MANIFEST,
     MIRROR_HOSTS,
+    ORDER,
     PUBLISHED,
     REGISTRY_HOST,
     REVISED_MANIFEST,
@@ -36,6 +38,10 @@ from proxy.demo.nameserver import NameServer
 from proxy.demo.origin import LocalOrigin
 from proxy.demo.process import CannotStart, ProxyProcess
 from proxy.demo.publisher import Publication, Publisher, tampered
+
+CLIENT: Final = "market-agent"
+TOKEN: Final = "of-the-demo-and-no-other"
+"""By which the proxy knows that client, of level L4."""
 
 _PATIENCE: Final = ClientTimeout(total=10)
 _PAUSE: Final = 0.05
@@ -159,6 +165,7 @@ async def _open(stack: AsyncExitStack, waiting: Callable[[str], None]) -> Stage:
     publisher = Publisher(datetime.now(UTC).timestamp())
     origin = LocalOrigin((HOST, AUTHORIZATION_HOST), authority, CATCH_ALL)
     origin.publish(*PUBLISHED, publisher.did_document)
+    origin.take(ORDER)
     liar, honest = (LocalOrigin((host,), authority, CATCH_ALL) for host in MIRROR_HOSTS)
     registry = LocalOrigin((REGISTRY_HOST,), authority, CATCH_ALL)
     registry.publish(CATALOG)
@@ -219,6 +226,7 @@ def _written_config(
             "connect_to": [f"{host}:443:127.0.0.1:{server.port}" for host, server in https.items()],
         },
         "dns": {"resolvers": [f"127.0.0.1:{nameserver.port}"], "trust_anchors": "none"},
+        "clients": {"tokens": [{"id": CLIENT, "sha256": hashlib.sha256(TOKEN.encode()).hexdigest()}]},
         # The first mirror is to be heard before the second is asked, however busy the machine is.
         "failover": {"ipfs_gateways": [gateway.url], "hedge_delay": "2s"},
     }

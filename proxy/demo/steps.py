@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.demo import failover, relocation
+from proxy.demo import boundary, failover, relocation
 from proxy.demo.agent import Answer
 from proxy.demo.documents import AGENT_CARD, AI_CATALOG, HOST, LLMS, MANIFEST, OPENAPI
 from proxy.demo.expectations import (
@@ -32,7 +32,7 @@ _ATTEMPTS: Final = 5
 class Step:
     """One line of the demo: at most 22 characters of title, 10 for the document it is about.
 
-    One with `details` has lines below it: who vouches for the answer, and where a copy was looked for.
+    One with `details` has lines below it: who vouches for the answer, where a copy was looked for, who decides.
     """
 
     title: str
@@ -71,7 +71,7 @@ async def discovery(stage: Stage) -> Answer:
     stage.nameserver.forget()
     answer = await stage.agent.discover(HOST, "L4")
     expect(answer, "200", answer.status == 200)
-    told = answer.discovered
+    told = answer.members
     expect_told(answer, "the outcome", told["outcome"], "found")
     expect_told(answer, "the trust", told["trust"]["state"], "verified")
     expect_told(answer, "the issuer", told["authorization"]["issuer"], "https://auth.example.com")
@@ -90,7 +90,7 @@ async def discovery_again(stage: Stage) -> Answer:
     answers = [await stage.agent.discover(HOST, "L4") for _ in range(_ATTEMPTS)]
     fastest = min(answers, key=lambda answer: answer.milliseconds)
     for answer in answers:
-        cost = answer.discovered["overhead"]
+        cost = answer.members["overhead"]
         expect_told(answer, "HTTP requests", cost["http_requests"], 0)
         expect_told(answer, "DNS queries", cost["dns_queries"], len(stage.nameserver.asked))
     expect(fastest, f"less than {_SINGLE_DIGIT_MS:.0f} ms", fastest.milliseconds < _SINGLE_DIGIT_MS)
@@ -239,4 +239,12 @@ STEPS: Final = (
     Step("another is gone: 410", "mcp card", relocation.withdrawn),
     Step("catalog: one less", "catalog", relocation.removed, details=True),
     Step("kill -9: still so", "catalog", relocation.remembered, details=True),
+    Step("unproven POST: no-op", "order", boundary.unproven, details=True),
+    Step("by another query: same", "order", boundary.by_another_query, details=True),
+    Step("a person releases it", "order", boundary.released),
+    Step("proven, origin says no", "order", boundary.refused_by_origin, details=True),
+    Step("the proxy says it on", "order", boundary.refused_by_record, details=True),
+    Step("released: it passes", "order", boundary.released_again),
+    Step("same key: same result", "order", boundary.same_key),
+    Step("evidence, linted", "evidence", boundary.evidence, details=True),
 )

@@ -157,11 +157,12 @@ class Api:
         """Raises BadDomain."""
         domain = parse_domain(asked.path.removeprefix(_DISCOVER), isolated=self._discoverer.is_isolated)
         self._discoverer.check(domain)
+        proven = None if asked.identity is None else asked.identity.proven
         if not asked.query:
-            return question_of(domain, None, None)
+            return question_of(domain, None, None, proven)
         given = parse_qs(asked.query)
         level, ladder = given.get("level"), given.get("ladder")
-        return question_of(domain, level[-1] if level else None, ladder[-1] if ladder else None)
+        return question_of(domain, level[-1] if level else None, ladder[-1] if ladder else None, proven)
 
     def _left(self, prepared: Prepared) -> int:
         return max(int(prepared.fresh_until - self._clock()), 0)
@@ -170,6 +171,8 @@ class Api:
         left = self._left(prepared)
         # What may not be kept may still be validated: the tag tells whether the domain says the same.
         control = f"max-age={left}" if left else "no-cache"
+        if asked.identity is not None and asked.identity.is_proven:
+            control = f"private, {control}"
         extra: tuple[tuple[str, str], ...] = (("ETag", prepared.etag),)
         none_match = asked.fields.get("if-none-match")
         served = Served.FRESH if status.hit else Served.MISS

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Final
 
 from proxy.boundary.conflicts import Conflict, State
-from proxy.boundary.idempotency import IDEMPOTENCY_KEY, BadKey, parse_key
+from proxy.boundary.idempotency import IDEMPOTENCY_KEY, parse_key
 from proxy.capability.covering import Covered
 from proxy.capability.effects import key_in
 from proxy.capability.ladders import UNKNOWN, Atoms
 from proxy.capability.resolution import NoOp, Reason, Rule
+from proxy.capability.resolve import Context, review_url
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.boundary.answering import Refused, refused_again, to_answer
 from proxy.engine.boundary.asking import Asking
@@ -26,15 +27,14 @@ from proxy.engine.boundary.observing import Observing
 from proxy.engine.boundary.replays import Keyed, Replays
 from proxy.engine.boundary.settings import BoundarySettings, Mode
 from proxy.engine.gateway import Gateway
-from proxy.engine.outcome import Answer, Outcome, Refusal, Served
+from proxy.engine.outcome import Answer
 from proxy.engine.state import EngineState
 from proxy.http.messages import SAFE_METHODS, Request
-from proxy.http.problems import Problem, Slug
 from proxy.http.secrets import Secret, known_secret
 from proxy.ports import Body, Interim
 
 _log = logging.getLogger("proxy.boundary")
-_BAD_KEY: Final = "The Idempotency-Key cannot be used: send one, of 1 to 255 visible characters."
+_READS: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,9 @@ class Boundary:
         secret = known_secret(request.target.uri, place.rules.allowed_parameters)
         if secret is not None and await self._refuses_secret(asking, place, mode):
             return await self._refuse_secret(asking, place, secret)
+        reading = self._read(asking, place)
+        if reading is not None:
+            return await self._passed(asking, reading, mode, await self._gateway.handle(request, body, interim))
         passing = await self._judged(asking, place, mode)
         if isinstance(passing, Refused):
             return to_answer(passing, asking, self._settings, self._clock())
@@ -91,6 +94,15 @@ class Boundary:
     def review_url(self, request: Request) -> str:
         """Where a person decides when nobody has published a place for that."""
         return self._settings.review_url or f"https://{request.target.host}/"
+
+    def _read(self, asking: Asking, place: Place) -> _Passing | None:
+        """A read by a client that nothing is on record of, judged by what is at hand; None for all else."""
+        request = asking.request
+        if request.method not in _READS or self._latching.is_known(asking.identity.client):
+            return None
+        listing = self._listings.known(place)
+        covered = listing.covering(request.method, request.target) if listing.is_listed else None
+        return None if changes(covered, request) else _Passing(covered, listing, is_change=False)
 
     async def _refuses_secret(self, asking: Asking, place: Place, mode: Mode) -> bool:
         listing = await self._listing(asking.request, place)
@@ -105,7 +117,8 @@ class Boundary:
 
     async def _refuse_secret(self, asking: Asking, place: Place, secret: Secret) -> Answer:
         listing = self._listings.known(place)
-        what = secret_met(secret, listing.review_url or self.review_url(asking.request))
+        context = Context(self.review_url(asking.request), listing.review_url)
+        what = secret_met(secret, review_url(None, listing.site, context))
         await self._latching.record(asking, listing, UNKNOWN, what)
         self._observer.boundary("no-op", Rule.D1, Mode.ENFORCE)
         refused = Refused(what.code, what.review_url, what.reason, what.rule)
@@ -178,32 +191,36 @@ class Boundary:
     async def _pass(
         self, asking: Asking, passing: _Passing, mode: Mode, body: Body, interim: Interim | None
     ) -> Answer:
-        request = asking.request
-        is_action = passing.is_change and request.method in SAFE_METHODS
-        if is_action:
-            request = replace(request, is_action=True)
-        send = partial(self._forward, request, interim)
-        keys = () if request.method in SAFE_METHODS else request.fields.get_all(IDEMPOTENCY_KEY)
-        if not keys:
-            answer = await send(body)
-        else:
-            key = parse_key(keys)
-            if key is None or isinstance(key, BadKey):
-                return _bad_key(request)
-            member = None if passing.covered is None else passing.covered.record.write_credential_response_path
-            answer = await self._replays.answer(Keyed(asking, key, member), body, send)
-        if self._rules.of(request).document_class is not DocumentClass.OTHER:
+        return await self._passed(asking, passing, mode, await self._sent(asking, passing, body, interim))
+
+    async def _passed(self, asking: Asking, passing: _Passing, mode: Mode, answer: Answer) -> Answer:
+        is_kept = answer.outcome.upstream_seconds is None
+        if is_kept or self._rules.of(asking.request).document_class is not DocumentClass.OTHER:
             # Documents are published for everybody; what is said of them is no boundary of this client's.
             return answer
         return await self._observing.observed(
             asking, passing.listing, passing.covered, passing.previous, answer, self._atoms, mode
         )
 
+    async def _sent(self, asking: Asking, passing: _Passing, body: Body, interim: Interim | None) -> Answer:
+        request = asking.request
+        if request.method in SAFE_METHODS:
+            if passing.is_change:
+                request = replace(request, is_action=True)
+            return await self._gateway.handle(request, body, interim)
+        key = _key_of(request)
+        if key is None:
+            return await self._gateway.handle(request, body, interim)
+        member = None if passing.covered is None else passing.covered.record.write_credential_response_path
+        send = partial(self._forward, request, interim)
+        return await self._replays.answer(Keyed(asking, key, member), body, send)
+
     async def _forward(self, request: Request, interim: Interim | None, body: Body) -> Answer:
         return await self._gateway.handle(request, body, interim)
 
 
 def _key_of(request: Request) -> str | None:
+    """The client's own key; None without one, or with one that cannot be told apart from others."""
     key = parse_key(request.fields.get_all(IDEMPOTENCY_KEY))
     return key if isinstance(key, str) else None
 
@@ -212,8 +229,3 @@ def _is_minimal(passing: _Passing) -> bool:
     """Whether the route answers in the numbers of the Minimal Access tier, as its own no-op shows."""
     covered = passing.covered
     return covered is not None and (covered.record.no_op_behavior or "").isdigit()
-
-
-def _bad_key(request: Request) -> Refusal:
-    problem = Problem(Slug.BAD_REQUEST, _BAD_KEY)
-    return Refusal(problem, Outcome(Served.ERROR, problem.status, request.target, detail=problem.slug))

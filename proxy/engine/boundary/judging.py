@@ -33,7 +33,10 @@ def changes(covered: Covered | None, request: Request) -> bool:
     A record of a POST that changes nothing is believed; of a GET whose query shows an action it is not.
     """
     if covered is None or request.is_safe:
-        shows = is_change(request.method, request.target.uri)
+        target = request.target
+        shows = not request.is_safe or (
+            target.query is not None and is_change(request.method, target.request_target)
+        )
         return shows or (covered is not None and side_effect(covered.record).is_change)
     return side_effect(covered.record).is_change
 

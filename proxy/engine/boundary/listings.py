@@ -55,6 +55,8 @@ class Place:
     rules: HostRules
     is_site: bool
     may_ask: bool
+    uri: str = ""
+    """The URI of the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,27 +116,39 @@ class Listings:
         self._reader = reader
         self._settings = settings
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._places: dict[tuple[str, str, int, bool], Place] = {}
         self._under_way: SingleCalls[str, Listing] = SingleCalls()
 
     def place_of(self, target: Target, *, is_site: bool = False) -> Place:
         """Where to look for the routes of a target."""
+        key = target.scheme, target.host, target.port, is_site
+        place = self._places.get(key)
+        if place is None:
+            if len(self._places) >= _MOST:
+                self._places.clear()
+            place = self._places[key] = self._place_of(target, is_site=is_site)
+        return place
+
+    def _place_of(self, target: Target, *, is_site: bool) -> Place:
         rules = self._settings.hosts.get(_authority(target), PLAIN) if self._settings.hosts else PLAIN
         if is_site:
-            return Place(target, Target(target.scheme, target.host, target.port, _PATH, None), rules, True, True)
+            manifest = Target(target.scheme, target.host, target.port, _PATH, None)
+            return Place(target, manifest, rules, True, True, manifest.uri)
         # Nothing without a public name can have a manifest that counts.
         if not _is_public(target.host):
             return Place(target, None, rules, False, False)
         is_plain = target.scheme == "http"
         port = DEFAULT_PORTS["https"] if is_plain and target.port == DEFAULT_PORTS["http"] else target.port
         manifest = Target("https", target.host, port, _PATH, None)
-        return Place(target, manifest, rules, False, not is_plain or port != target.port)
+        may_ask = not is_plain or port != target.port
+        return Place(target, manifest, rules, False, may_ask, manifest.uri)
 
     def known(self, place: Place) -> Listing:
         """What is at hand of it: nothing is asked, and the store in memory alone is looked at."""
         if place.manifest is None:
             return self._bare(place)
-        known = self._known.get(place.manifest.uri)
-        stored = self._stored(place.manifest.uri)
+        known = self._known.get(place.uri)
+        stored = self._stored(place.uri)
         if stored is not None and (known is None or known.stored is not stored.body):
             known = self._taken(place, stored)
         return self._bare(place) if known is None else known.listing
@@ -143,7 +157,7 @@ class Listings:
         """What is on record of it now; the host is asked through the cache where that is due."""
         if place.manifest is None or not place.may_ask:
             return self.known(place)
-        known, uri = self._known.get(place.manifest.uri), place.manifest.uri
+        uri, known = place.uri, self._known.get(place.uri)
         if known is not None and known.until > self._clock() and self._stored(uri) is None:
             return known.listing
         return await self._under_way.call(uri, lambda: self._read(place))
@@ -152,9 +166,9 @@ class Listings:
         assert place.manifest is not None
         manner = Manner(realm=Realm.ANY)
         reading = await self._reader.read(place.manifest, DocumentClass.MANIFEST, manner)
-        known = self._known.get(place.manifest.uri)
+        known = self._known.get(place.uri)
         if reading.is_found:
-            stored = self._stored(place.manifest.uri)
+            stored = self._stored(place.uri)
             if known is not None and stored is not None and known.stored is stored.body:
                 return known.listing
             listing = self._listing(place, reading.body, reading.vouching, reading.needs_proof)
@@ -175,16 +189,17 @@ class Listings:
             return None
         listing = self._listing(place, body, stored.vouching, needs_proof=False)
         self._keep(place, listing, stored.body, self._clock())
-        return self._known[place.manifest.uri]
+        return self._known[place.uri]
 
     def _stored(self, uri: str) -> StoredResponse | None:
         """The newest copy in memory that is a document."""
-        return next((one for one in reversed(self._store.peek(uri)) if one.status == 200), None)
+        variants = self._store.peek(uri)
+        return next((one for one in reversed(variants) if one.status == 200), None) if variants else None
 
     def _keep(self, place: Place, listing: Listing, stored: bytes | None, until: float) -> Listing:
         assert place.manifest is not None
-        self._known[place.manifest.uri] = _Known(listing, stored, until)
-        self._known.move_to_end(place.manifest.uri)
+        self._known[place.uri] = _Known(listing, stored, until)
+        self._known.move_to_end(place.uri)
         if len(self._known) > _MOST:
             self._known.popitem(last=False)
         return listing
@@ -202,7 +217,7 @@ class Listings:
             routes=RouteIndex(routes, folded_path),
             operator=_operators(place.rules, manifest.site),
             review_url=_review_url(manifest),
-            source=Source(place.manifest.uri, hashlib.sha256(body).hexdigest(), trust.value),
+            source=Source(place.uri, hashlib.sha256(body).hexdigest(), trust.value),
         )
 
     def _bare(self, place: Place, reason: str = "unknown") -> Listing:

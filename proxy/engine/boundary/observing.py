@@ -50,7 +50,7 @@ class Observing:
         mode: Mode,
     ) -> Answer:
         """The answer as the client may have it; what in it is a boundary is on record then."""
-        if not isinstance(answer, Complete | Streaming) or answer.outcome.upstream_seconds is None:
+        if not isinstance(answer, Complete | Streaming):
             return answer
         redirect = self._leaking(asking, listing, covered, answer, mode)
         if redirect is not None:

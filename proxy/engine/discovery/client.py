@@ -1,7 +1,7 @@
 """The client a discovery is made for: what it says it can do, and what of that is taken for granted.
 
-A claim opens what may be looked at; a write atom needs proof, and nothing proves one here. Who claims nothing is
-told of everything, and decided for as an unknown client.
+A claim opens what may be looked at; a write atom needs proof, which a credential of the client's gives. Who claims
+nothing is told of everything, and decided for as an unknown client or by what is proven of it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ _READS: Final = frozenset({Atom.STATIC_GET, Atom.JSON_GET, Atom.LIVE_GET, Atom.B
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`level` and `ladder` as claimed, None without a claim; `atoms` are what decides, `claimed` what was said."""
+    """`level` and `ladder` as claimed or proven, None without either; `atoms` decide, `claimed` is what was said.
+
+    `is_known`: a credential vouches for the atoms.
+    """
 
     level: str | None
     ladder: str | None
     claimed: frozenset[Atom]
     atoms: frozenset[Atom]
+    is_known: bool = False
 
     @property
     def is_static(self) -> bool:
@@ -41,13 +45,19 @@ class Client:
         return self.level is None or Atom.AUTH in self.claimed
 
     def told(self) -> dict[str, object]:
-        """The client as the answer has it. Nobody is known yet: levels are claims."""
+        """The client as the answer has it."""
         atoms = [atom.value for atom in Atom if atom in self.atoms]
-        return {"level": self.level, "ladder": self.ladder, "atoms": atoms, "known": False}
+        return {"level": self.level, "ladder": self.ladder, "atoms": atoms, "known": self.is_known}
 
 
-def client_of(level: str | None, ladder: str | None) -> Client:
-    """The client of a claim. A level that no ladder has counts as L0 (U-D8); without a ladder it is of exec."""
+def client_of(level: str | None, ladder: str | None, proven: frozenset[Atom] | None = None) -> Client:
+    """The client of a claim. A level that no ladder has counts as L0 (U-D8); without a ladder it is of exec.
+
+    Of what is `proven` a claim leaves what it says itself: the lower one counts.
+    """
+    if proven is not None:
+        claimed = proven if level is None else proven & atoms_of(level, ladder or Ladder.EXEC.value)
+        return Client(level, ladder, claimed, claimed | UNKNOWN | {Atom.JSON_GET}, is_known=True)
     if level is None:
         return Client(None, None, frozenset(), UNKNOWN | {Atom.JSON_GET})
     ladder = ladder or Ladder.EXEC.value

@@ -30,6 +30,7 @@ from proxy.http.timestamps import timestamp
 
 # Of a manifest whose schema is not known only these count (U-M2); no level is none above them.
 _STATIC_LEVELS: Final = frozenset({None, "L0", "L1"})
+_KEY_TO_COME: Final = "Idempotency-Key"
 _COEXISTING: Final = frozenset({"aid1", "aid2"})
 _UNUSED: Final = frozenset({HINT, REJECTED})
 # What every site may have, and what only ever goes with something else.
@@ -158,7 +159,8 @@ def _routes(manifest: Manifest, client: Client) -> list[dict[str, object]]:
         if (client.reads_only or manifest.is_downgraded) and not is_plain:
             continue
         record = route.record if route.disabled in (None, Disabled.ALIAS_CONFLICT) else None
-        context = Context(proxy_review_url=manifest.site.uri)
+        # The key of a change is the client's to bring when it acts.
+        context = Context(proxy_review_url=manifest.site.uri, idempotency_key=_KEY_TO_COME)
         resolution = resolve(record, manifest.site, client.atoms, context)
         told.append(_route(route.record, manifest.site, resolution))
     return told

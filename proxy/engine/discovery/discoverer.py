@@ -173,7 +173,7 @@ class Discoverer:
         for _ in range(_MOST_RUNS):
             generation, began = self._generations.latest, self._clock()
             call = self._call(question.domain, meter, budget)
-            discovered = Discovered(call, client_of(question.level, question.ladder))
+            discovered = Discovered(call, client_of(question.level, question.ladder, question.proven))
             await self._gather_in_time(discovered, ends_at)
             await self._settle_in_time(call, ends_at)
             uris = frozenset((at(question.domain).uri, *call.uris))

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.capability.ladders import Label, Ladder, parse_level
+from proxy.capability.ladders import Atoms, Label, Ladder, parse_level
 from proxy.engine.discovery.memory import Memory
 from proxy.http.problems import Problem
 from proxy.ports import Clock, Generations
@@ -27,11 +27,12 @@ _MOST_WITHDRAWN: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the domain, and the client's claim."""
+    """What is asked: the domain, the client's claim, and what a credential proves of it; None without one."""
 
     domain: str
     level: str | None
     ladder: str | None
+    proven: Atoms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,16 @@ class Prepared:
         return b"%b%.2f%b" % (self.before, milliseconds, self.after)
 
 
-def question_of(domain: str, level: str | None, ladder: str | None) -> Question:
+def question_of(domain: str, level: str | None, ladder: str | None, proven: Atoms | None = None) -> Question:
     """The question of a canonical domain and of a claim in anybody's words: few enough to be told apart by.
 
     A level that no ladder has counts as L0 (U-D8); a ladder that nobody knows is no ladder.
     """
     if level is None:
-        return Question(domain, None, None)
+        return Question(domain, None, None, proven)
     label = level if parse_level(level, None) is not None else Label.L0.value
     known = ladder is None or ladder in frozenset(Ladder)
-    return Question(domain, label, ladder if known else "unknown")
+    return Question(domain, label, ladder if known else "unknown", proven)
 
 
 class Results:
