@@ -42,12 +42,14 @@ forward:  {connect: tunnel, connect_ports: [443]}
 sites:    []
 """  # noqa: E501
 ADDED = """
-listen:   {max_header: 8190, idle_timeout: 75s}
+listen:   {max_header: 8190, idle_timeout: 75s, public_url: null}
 cache:    {fills_per_origin: 64, background_refreshes: 32, refresh_backoff: 5s}
 upstream: {idle_timeout: 4s, max_connections: 256}
 trust:    {strict: false}
 failover: {mirror_timeout: 3s, mirror_ports: [443]}
 discovery: {anp: false, off_domain: false, issuer_slash: strict, mdns: {isolated: false}}
+boundary:
+  {review_url: null, released_for: 24h, idempotency_window: 24h, profile_lifetime: 30d, no_op_status: by-code}
 """
 
 Write = Callable[[str], str]
@@ -131,6 +133,11 @@ def test_every_published_and_added_key_exists_with_its_default_and_no_other(writ
         ("forward.connect", "off", "off"),
         ("forward.connect_ports", "[443, 8443]", (443, 8443)),
         ("boundary.mode", "off", "off"),
+        ("boundary.no_op_status", "'200'", "200"),
+        ("boundary.released_for", "15m", 900.0),
+        ("boundary.idempotency_window", "0", 0.0),
+        ("boundary.review_url", "https://review.example/", "https://review.example/"),
+        ("listen.public_url", "https://proxy.example/", "https://proxy.example/"),
         ("dns.dnssec", "off", "off"),
         ("clients.rate_limit", "2", 2.0),
         ("clients.rate_limit", "'0.5'", 0.5),
@@ -163,6 +170,23 @@ def test_sites_and_class_overrides(write: Write) -> None:
     [(name, override)] = found.cache.classes.items()
     assert (name, override.lifetime, override.max_body) == (DocumentClass.AGENT_CARD, 300.0, 1024)
     assert override.stale_if_error is override.stale_while_revalidate is None
+
+
+def test_what_holds_for_a_host_and_who_its_clients_are(write: Write) -> None:
+    route = {"method": "POST", "highestSupportedPath": "/orders", "lowestSafeFallback": "/orders.html"}
+    rules = {"secrets": "report", "allow_parameters": ["sid"], "routes": [route]}
+    client = {"id": "a", "sha256": DIGEST, "atoms": ["mcp"], "allow_hosts": ["*.example.com"]}
+    document = {
+        "boundary": {"hosts": {"API.example.com:443": rules}},
+        "clients": {"auth": "bearer", "tokens": [client]},
+    }
+    found = load(write(yaml.safe_dump(document)), {}, {})
+    [(name, host)] = found.boundary.hosts.items()
+    assert (name, host.mode, host.secrets, host.allow_parameters) == ("api.example.com", None, "report", ("sid",))
+    assert host.routes == (route,)
+    [token] = found.clients.tokens
+    told = (token.id, token.level, token.ladder, token.atoms, token.allow_hosts)
+    assert told == ("a", "L4", "exec", ("mcp",), ("*.example.com",))
 
 
 @pytest.mark.parametrize(
@@ -397,6 +421,42 @@ A_CLASS = "allowed: " + ", ".join(name for name in DocumentClass if name is not 
             "clients.tokens[0].sha256: given ********; "
             "allowed: a SHA-256 digest, 64 lower-case hexadecimal digits, quoted",
         ),
+        (
+            f"clients: {{tokens: [{{id: a, sha256: {DIGEST}}}, {{id: a, sha256: {'cd' * 32}}}]}}",
+            "clients.tokens: each id once",
+        ),
+        (
+            f"clients: {{tokens: [{{id: a, sha256: {DIGEST}}}, {{id: b, sha256: {DIGEST}}}]}}",
+            "clients.tokens: each sha256 once",
+        ),
+        (
+            "clients: {auth: bearer}",
+            "clients.auth: bearer needs clients.tokens: without any nobody could ask",
+        ),
+        (
+            f"clients: {{auth: mtls, tokens: [{{id: a, sha256: {DIGEST}}}]}}",
+            "clients.auth: mtls needs listen.tls.client_ca, the authorities of client certificates",
+        ),
+        (
+            "boundary: {hosts: {h.example: {routes: [{method: POST}]}}}",
+            "boundary.hosts.h.example.routes: /0/highest_supported_path: A route names its highest supported path. "
+            "(local.route_required_field)",
+        ),
+        ("boundary: {hosts: {h.example: {}, 'h.example:443': {}}}", "boundary.hosts: each host once"),
+        (
+            "boundary: {hosts: {'a b': {}}}",
+            "boundary.hosts: host names, with a port where it is not a default one, "
+            "such as example.com or example.com:8443",
+        ),
+        (
+            "boundary: {hosts: {h.example: {mode: 'on'}}}",
+            "boundary.hosts.h.example.mode: given 'on'; allowed: enforce, report or off",
+        ),
+        (
+            "boundary: {review_url: 'http://review.example/'}",
+            "boundary.review_url: given 'http://review.example/'; allowed: an https URL without user",
+        ),
+        ("boundary: {no_op_status: '403'}", "boundary.no_op_status: given '403'; allowed: by-code or 200"),
         ("clients: {rate_limit: 0}", f"clients.rate_limit: given 0; {A_RATE}"),
         ("clients: {rate_limit: x}", f"clients.rate_limit: given 'x'; {A_RATE}"),
         (
@@ -562,7 +622,7 @@ def test_no_text_raises_anything_else(text: str) -> None:
     ("shape", "why"),
     [
         ("trust: {anchors: &a {x: *a}}", "trust.anchors.x.did: required"),
-        ("boundary: {hosts: {x: &a [*a]}}", "cyclic"),
+        ("boundary: {hosts: {x: {routes: &a [*a]}}}", "cyclic"),
     ],
 )
 def test_a_mapping_within_itself_is_refused(write: Write, shape: str, why: str) -> None:
@@ -612,7 +672,8 @@ upstream: {{connect_to: ["a:443:[::1]:9443", ":::81"]}}
 store: {{key_prefix: mine}}
 egress: {{mode: open, allow_cidrs: ["10.0.0.0/8"]}}
 catalogs: {{watch: ["https://h/list?key=s3cret"]}}
-clients: {{tokens: [{{id: a, sha256: {DIGEST}}}]}}
+boundary: {{mode: report, hosts: {{h.example: {{mode: enforce}}}}}}
+clients: {{tokens: [{{id: a, sha256: {DIGEST}}}], rate_limit: 2}}
 sites:
 - {{hosts: [a, "::1"], origin: http://a:8000, boundary: enforce}}
 - {{hosts: ["*"], origin: http://b, boundary: off}}
@@ -622,9 +683,8 @@ sites:
 def test_what_is_not_in_force_is_named(write: Write) -> None:
     assert load(write(EVERYTHING), {}, {}).not_in_force == (
         "store.key_prefix",
-        "clients.tokens",
+        "clients.rate_limit",
         "egress.mode",
-        "sites[0].boundary",
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -17,11 +19,12 @@ from urllib.request import Request, urlopen
 
 import aiohttp
 import pytest
+import trustme
 
 from proxy import demo
 from proxy.cli.terminal import may_colour
 from proxy.demo.agent import Answer
-from proxy.demo.documents import MANIFEST
+from proxy.demo.documents import CATCH_ALL, MANIFEST, ORDER
 from proxy.demo.gateway import LocalGateway
 from proxy.demo.loopback import LoopbackServer
 from proxy.demo.origin import LocalOrigin
@@ -209,6 +212,37 @@ def test_a_long_cache_status_leaves_the_time_in_its_place() -> None:
     assert line.endswith("  detail=no-trusted-copy 123.4 ms") and len(line) == WIDTH, line
 
 
+def test_of_a_detail_that_does_not_fit_the_value_is_told() -> None:
+    stream = io.StringIO()
+    fields = {"cache-status": "discovery-proxy; detail=idempotent-replay"}
+    Screen(stream, colour=False).step(32, STEPS[0], Answer(201, fields, b"", 0.84), 123.4)
+    line = stream.getvalue().rstrip("\n")
+    assert line.endswith(f"  {'idempotent-replay':<23}123.4 ms") and len(line) == WIDTH, line
+
+
+REVIEW = "https://example.com/review"
+NO_OPS = {
+    "held": (403, "application/json", f'{{"code": "human_review_required", "url": "{REVIEW}"}}', True),
+    "with a charset": (403, "application/json; charset=utf-8", f'{{"code": "rejected", "url": "{REVIEW}"}}', True),
+    "rejected": (400, "application/json", f'{{"code": "rejected", "url": "{REVIEW}"}}', True),
+    "more members": (403, "application/json", f'{{"code": "rejected", "url": "{REVIEW}", "a": 1}}', False),
+    "another status": (200, "application/json", f'{{"code": "rejected", "url": "{REVIEW}"}}', False),
+    "a page": (403, "text/html", "<p>No.</p>", False),
+}
+
+
+@pytest.mark.parametrize(("status", "media_type", "body", "is_told"), NO_OPS.values(), ids=NO_OPS)
+def test_who_decides_of_what_was_not_done(status: int, media_type: str, body: str, is_told: bool) -> None:
+    answer = Answer(status, {"content-type": media_type}, body.encode(), 0.84)
+    told = {}
+    for step in (Step("brief", "order", cold_fetch), Step("whole", "order", cold_fetch, details=True)):
+        stream = io.StringIO()
+        Screen(stream, colour=False).step(1, step, answer, 1.0)
+        told[step.title] = [line.strip() for line in stream.getvalue().splitlines()[1:]]
+    code = "human_review_required" if "human" in body else "rejected"
+    assert told == {"brief": [], "whole": [f"{code}: {REVIEW}"] if is_told else []}
+
+
 LONG = "https://mirror1.example.net/.well-known/uaix-agent-access.json"
 ATTEMPTS = {
     "served": (
@@ -244,6 +278,10 @@ SOURCES = {
     "by IPFS": ("fwd=uri-miss; ttl=300; detail=ipfs", "verified;source=ipfs", "ipfs"),
     "that copy again": ("hit; ttl=299; detail=mirror", "verified;source=mirror", "cache"),
     "its own": ("fwd=uri-miss; detail=discovery", None, "proxy"),
+    "held back": ("detail=no-op-D2", None, "proxy"),
+    "its own pages": ("detail=local", None, "proxy"),
+    "passed through": ("fwd=method; fwd-status=200", None, "origin"),
+    "a result again": ("detail=idempotent-replay", None, "cache"),
 }
 
 
@@ -290,9 +328,30 @@ async def listening(server: LoopbackServer) -> AsyncIterator[str]:
         await server.kill()
 
 
-async def reply(method: str, url: str) -> tuple[int, bytes]:
-    async with aiohttp.ClientSession() as session, session.request(method, url) as response:
+async def reply(method: str, url: str, tls: ssl.SSLContext | bool = True) -> tuple[int, bytes]:
+    async with aiohttp.ClientSession() as session, session.request(method, url, ssl=tls) as response:
         return response.status, await response.read()
+
+
+async def test_the_origin_does_what_it_takes_and_counts_it() -> None:
+    authority = trustme.CA()
+    tls = ssl.create_default_context()
+    authority.configure_trust(tls)
+    origin = LocalOrigin(("127.0.0.1",), authority, CATCH_ALL)
+    async with listening(origin):
+        url = f"https://127.0.0.1:{origin.port}{ORDER.path}"
+        assert (await reply("POST", url, tls))[0] == 405
+        origin.take(ORDER, REVIEW)
+        held = await reply("POST", f"{url}?retry=1", tls)
+        assert (held[0], json.loads(held[1])) == (403, {"code": "human_review_required", "url": REVIEW})
+        origin.take(ORDER)
+        done = [await reply("POST", url, tls) for _ in range(2)]
+        assert done == [(201, b'{"order": 1}'), (201, b'{"order": 2}')]
+        assert (await reply("GET", url, tls))[0] == 200
+    assert [(one.method, one.path, one.status) for one in origin.seen] == [
+        *(("POST", ORDER.path, status) for status in (405, 403, 201, 201)),
+        ("GET", ORDER.path, 200),
+    ]
 
 
 async def test_the_gateway_has_blocks_and_nothing_else() -> None:

@@ -46,6 +46,8 @@ _OUTCOMES: Final[Mapping[Served, str]] = {
     Served.BYPASS: "passed on",
     Served.TUNNEL: "bytes passed both ways",
     Served.LOCAL: "a resource of the proxy's own",
+    Served.NO_OP: "held back at the boundary, for a person to decide",
+    Served.REPLAY: "the result of an earlier request with the same key",
     Served.ERROR: "a problem of the proxy's own",
 }
 

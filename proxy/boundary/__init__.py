@@ -7,9 +7,11 @@ intents      when two requests are the same intent
 conflicts    the record of a conflict, and what becomes of it
 observing    what an origin's answer says of the boundary (D11)
 no_ops       the bodies of no-op answers
-envelopes    the UAI-1 envelope that is the evidence of a conflict
+envelopes    the UAI-1 envelope that is the evidence of a conflict; enveloperules, what one gets wrong
 idempotency  when a request is the replay of another
 registration a capability profile on record
+codec        conflicts and registrations as octets
+telling      conflicts as people and programs are told of them
 
 Source of all: UAIX.md §4.3, §5, §6; CONTRACT §8.
 """

@@ -12,6 +12,9 @@ needs       the atoms that a route needs
 resolution  the three outcomes with their rules and reasons
 fallbacks   the published way down when atoms are missing, and the review URL
 resolve     the decision procedure D1 to D10
+covering    which route record speaks of a request; pathtree, the templates of paths
+profiles    what a client says of itself; profilerules, what a profile gets wrong
+claims      what is claimed in a request, and what counts beside what is proven
 
 Source of all: UAIX.md §2, §4.1 to §4.5, §5.3 to §5.5.
 """

@@ -6,6 +6,7 @@ arguments    verbs, flags and their help; flags, publisherflags
 verbs        what each verb does
 discovering  `discover`
 recording    `records`
+evidence     `evidence`
 linting      `lint`
 keys         `keygen`, `did-document`
 signing      `sign`; publishing, selfcheck, steps

@@ -132,7 +132,7 @@ def parse_attempt(told: Mapping[str, Any]) -> Attempt:
 
 
 class Agent:
-    """Asks for documents, and posts to them, in gateway form. `last` is the latest answer, None before the first."""
+    """Asks for documents and posts them, in gateway form. `last` is the latest answer, None before the first."""
 
     def __init__(self, session: ClientSession, data_address: str) -> None:
         self._session = session

@@ -1,20 +1,24 @@
-"""Steps in which something is to be changed: who may not is told where a person decides, and nobody gets around it."""
+"""Steps in which something is to be changed: who may not is told where a person decides, and does not get past."""
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from proxy.capability.resolution import Code
 from proxy.demo.agent import Answer
 from proxy.demo.documents import ORDER, REVIEW_URL
-from proxy.demo.expectations import Unfulfilled, expect, expect_posted, expect_told
+from proxy.demo.expectations import expect, expect_posted, expect_told
 from proxy.demo.stage import CLIENT, TOKEN, Stage
+from proxy.discovery.findings import failures
 from proxy.lint import lint
 
 _FROM_RECORD: Final = "no-op-D2"
 _REPLAYED: Final = "idempotent-replay"
 _UNPROVEN_KEY: Final = "order-1"
 _PROVEN_KEY: Final = "order-2"
-_HELD: Final = ("human_review_required", REVIEW_URL)
+_HELD: Final = (Code.HUMAN_REVIEW_REQUIRED.value, REVIEW_URL)
 
 
 async def unproven(stage: Stage) -> Answer:
@@ -44,7 +48,7 @@ async def released(stage: Stage) -> Answer:
 
 
 async def refused_by_origin(stage: Stage) -> Answer:
-    """An agent that has proven what it can do orders, and the origin itself wants a person: its word is passed on."""
+    """An agent that has proven what it can do orders. The origin itself wants a person: its word is passed on."""
     stage.origin.take(ORDER, REVIEW_URL)
     answer = await stage.agent.post(ORDER, _PROVEN_KEY, token=TOKEN)
     _expect_held(answer)
@@ -88,4 +92,23 @@ async def evidence(stage: Stage) -> Answer:
     told = [(one["client"], one["method"], one["url"], one["state"], one["released_by"]) for one in conflicts]
     released = ("POST", ORDER.url, "released", "person")
     expect_told(answer, "conflicts", told, [("127.0.0.1", *released), (CLIENT, *released)])
+    now = datetime.now(UTC).timestamp()
+    for one in conflicts:
+        found = failures(lint("envelope", json.dumps(one["envelope"]).encode(), now=now))
+        expect_told(answer, "what lint finds", [finding.rule for finding in found], [])
     return answer
+
+
+async def _release(stage: Stage) -> None:
+    """As a person does who has looked at the only order that is held."""
+    [conflict] = await stage.operator.held()
+    await stage.operator.release(conflict["id"])
+
+
+def _expect_held(answer: Answer) -> None:
+    expect(answer, f"403 with the code {_HELD[0]} and {_HELD[1]}", (answer.status, answer.no_op) == (403, _HELD))
+
+
+def _expect_done(stage: Stage, answer: Answer) -> None:
+    expect(answer, "201 from the origin", (answer.status, answer.source) == (201, "origin"))
+    expect_posted(stage.origin, answer, 201)

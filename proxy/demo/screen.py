@@ -118,13 +118,14 @@ def _place(attempt: Attempt) -> str:
 
 
 def _fitting(parameters: Parameters, width: int) -> str:
-    """As many parameters of Cache-Status as fit, in their own order."""
+    """As many parameters of Cache-Status as fit, in their own order; of a long `detail` its value alone."""
     told = dict(parameters)
     for name in _EXPENDABLE:
         if len(_written(told)) <= width:
             break
         told.pop(name, None)
-    return _written(told)
+    written = _written(told)
+    return written if len(written) <= width else str(told.get("detail", written))
 
 
 def _written(parameters: Parameters) -> str:

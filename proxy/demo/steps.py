@@ -246,5 +246,5 @@ STEPS: Final = (
     Step("the proxy says it on", "order", boundary.refused_by_record, details=True),
     Step("released: it passes", "order", boundary.released_again),
     Step("same key: same result", "order", boundary.same_key),
-    Step("evidence, linted", "evidence", boundary.evidence, details=True),
+    Step("evidence, linted", "evidence", boundary.evidence),
 )

@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import Final
 
 from proxy import __version__
-from proxy.demo.documents import AGENT_CARD, CATALOG, HOST, LLMS, MANIFEST, MIRROR_HOSTS, REGISTRY_HOST
+from proxy.demo.documents import AGENT_CARD, CATALOG, HOST, LLMS, MANIFEST, MIRROR_HOSTS, ORDER, REGISTRY_HOST
 from proxy.demo.expectations import Unfulfilled
 from proxy.demo.publisher import DID
 from proxy.demo.screen import Screen
-from proxy.demo.stage import Stage, opened
+from proxy.demo.stage import TOKEN, Stage, opened
 from proxy.demo.steps import Step
 from proxy.demo.switchboard import Switchboard
 
@@ -94,6 +94,7 @@ async def _stay(stage: Stage, screen: Screen) -> None:
 def _invitation(stage: Stage, switchboard: Switchboard) -> list[str]:
     switches = f"http://127.0.0.1:{switchboard.port}"
     data, admin, manifest = f"http://{stage.proxy.data}", f"http://{stage.proxy.admin}", MANIFEST.url
+    order = f"{data}/https/{HOST}{ORDER.path}"
     return [
         "",
         "Everything goes on running until Ctrl-C. To paste elsewhere:",
@@ -108,6 +109,12 @@ def _invitation(stage: Stage, switchboard: Switchboard) -> list[str]:
         f"  curl '{data}/v1/catalogs?url={CATALOG.url}&report=1'",
         f"  curl '{data}/v1/records?host={HOST}'",
         f"  discovery-proxy records {HOST} --via {data}",
+        f"""  curl -d '{{"url": "{ORDER.url}", "method": "POST"}}' {data}/v1/resolve""",
+        f"  curl -i -X DELETE {order}",
+        f"  curl '{data}/v1/evidence?state=held'",
+        f"  discovery-proxy evidence --via {admin}",
+        f"  curl -X POST {admin}/admin/boundary/ID/release",
+        f"  curl -i -H 'Authorization: Bearer {TOKEN}' -H 'Idempotency-Key: 7' -d '' {order}",
         f"  curl {admin}/readyz",
         f"  curl '{admin}/admin/explain?url={manifest}'",
         f"  curl '{admin}/admin/entries?host={HOST}'",

@@ -201,6 +201,75 @@ def test_long_urls_take_linear_time(start: str) -> None:
     assert time.perf_counter() - began < 5
 
 
+# How each begins, and what then is repeated: shapes in which a search might begin again and again.
+HOSTILE = {
+    "digits": ("/?q=", "4"),
+    "digits in the path": ("/", "4"),
+    "groups of digits": ("/?q=", "4111 1111 "),
+    "groups of digits, hyphens": ("/?q=", "4111-1111-"),
+    "numbers like an SSN": ("/?q=", "078-05-112 "),
+    "beginnings of a JWT": ("/?q=", "eyJ"),
+    "first parts of a JWT": ("/?q=", "eyJaaaaa."),
+    "first parts, cut short": ("/?q=", "eyJaaaaa.eyJ."),
+    "names, equals signs": ("/?", "a="),
+    "equals signs": ("/?", "="),
+    "parameters": ("/?", "a=&"),
+    "ampersands": ("/?", "&"),
+    "semicolons": ("/", ";"),
+    "semicolons in the query": ("/?", ";"),
+    "matrix parameters": ("/", "a;b/"),
+    "question marks": ("/", "?"),
+    "number signs": ("/", "#"),
+    "percent signs, encoded": ("/?", "%25"),
+    "percent signs, encoded twice": ("/?", "%2525"),
+    "equals signs, encoded twice": ("/?", "a%253D"),
+    "letters that are not ASCII": ("/?q=", "%C3%A9"),
+    "no encoding": ("/?q=", "%zz"),
+    "bearer": ("/?q=", "Bearer "),
+    "bearer, encoded": ("/?q=", "Bearer%20"),
+    "bearer, plus signs": ("/?q=", "Bearer+"),
+    "basic with words": ("/?q=", "basic aaaaaaaa "),
+    "basic and spaces": ("/?q=basic", " "),
+    "prefixes": ("/?q=", "sk_"),
+    "prefixes with words": ("/?q=", "npm_aaaaaaaa "),
+    "vendors": ("/?q=", "xoxb-"),
+    "PEM": ("/?q=", "-----BEGIN"),
+    "hyphens": ("/?q=", "-"),
+    "IBAN in groups": ("/?q=", "AB12 "),
+    "IBAN": ("/?q=", "AB12CDEF"),
+    "words with three kinds of characters": ("/?q=", "aB3"),
+    "such words, with ends": ("/?q=", "aB3" * 13 + "."),
+    "segments": ("/", "a/"),
+    "slashes": ("", "/"),
+    "brackets": ("/?", "["),
+    "names in brackets": ("/?", "a[b]="),
+    "separators in names": ("/?", "a.-_"),
+    "authorities": ("/?x=", "://a:"),
+    "authorities in one another": ("/?x=", "://a:b"),
+    "colons": ("//", ":"),
+    "schemes": ("", "a:"),
+    "at signs": ("/a?x=", "@"),
+    "NUL": ("/?q=", "\0"),
+}
+_SHORTEST = 16 * 1024
+
+
+@pytest.mark.parametrize(("beginning", "part"), HOSTILE.values(), ids=HOSTILE)
+def test_work_grows_as_length_does(beginning: str, part: str) -> None:
+    """At 16, 32 and 64 KiB: twice the length is twice the work, and where it were squared, four times."""
+    urls = [(beginning + part * size)[:size] for size in (_SHORTEST, 2 * _SHORTEST, 4 * _SHORTEST)]
+    once, twice, four_times = (min(_seconds(url) for _ in range(5)) for url in urls)
+    # What takes microseconds is over before anything could grow, and cannot be timed.
+    floor = 0.0003
+    assert twice < 3 * max(once, floor) and four_times < 7 * max(once, floor), (once, twice, four_times)
+
+
+def _seconds(url: str) -> float:
+    began = time.process_time()
+    find_secret(url)
+    return time.process_time() - began
+
+
 @given(st.text())
 def test_any_text_is_judged(url: str) -> None:
     found = find_secret(url)
