@@ -234,7 +234,7 @@ def _path(path: str) -> str:
 
 
 def _url(url: str) -> str:
-    return _unspaced(_told(url, _LONGEST_URL))
+    return _unspaced(_told(url, _LONGEST_URL)) if url.startswith("https://") else _WITHHELD
 
 
 def _unspaced(reference: str) -> str:
@@ -260,7 +260,8 @@ def _printable(text: str, longest: int) -> str:
 
 def _identifier(text: str, otherwise: str) -> str:
     plain = _NOT_IN_AN_ID.sub("-", text[:_LONGEST_NAME]).strip("-")
-    return plain if plain and find_secret(plain) is None else otherwise
+    is_told = plain and find_secret(text) is None and find_secret(plain) is None
+    return plain if is_told else otherwise
 
 
 def _trace_id(evidence: Evidence) -> str:

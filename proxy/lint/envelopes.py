@@ -58,7 +58,7 @@ def _retry_findings(value: JsonObject) -> Iterator[Finding]:
 
 
 def _directions(delivery: JsonObject) -> JsonObject:
-    """The directive as words, and of the other members whether they say anything: their texts are keys and names."""
+    """The directive as words, and of the other members whether they say anything: they are keys and names."""
     directive = delivery.get("fallback_directive")
     words = directive.replace("_", " ") if isinstance(directive, str) else ""
     others = {name: bool(member) for name, member in delivery.items() if name != "fallback_directive"}

@@ -23,6 +23,8 @@ _NEGATION: Final = re.compile(r"\b(?:not|never|no|without|don't|cannot|must not|
 _MEMBER: Final = re.compile(r"(?:max|auto)?retr(?:y|ies)", re.IGNORECASE)
 # URIs, in which words tell nobody to do anything.
 _REFERENCES: Final = frozenset({"type", "url", "instance"})
+# In a sentence an address says nothing of what to do.
+_URL: Final = re.compile(r"[a-z]{2,8}://\S*", re.IGNORECASE)
 _SEPARATORS: Final = re.compile(r"[-_]")
 
 
@@ -35,7 +37,7 @@ def is_retry_loop(answer: Mapping[str, object]) -> bool:
 
 def tells_to_retry(text: str) -> bool:
     """Whether a sentence says to retry or to guess; one with a negation before those words says the contrary."""
-    for clause in _CLAUSE_END.split(text[:_LONGEST_TEXT]):
+    for clause in _CLAUSE_END.split(_URL.sub(" ", text[:_LONGEST_TEXT])):
         retrying = _RETRYING.search(clause)
         if retrying is not None and _NEGATION.search(clause, 0, retrying.start()) is None:
             return True

@@ -166,7 +166,8 @@ class TestWriting:
             ),
             (
                 {"cause": Cause.UPSTREAM_BODY, "missing": (), "code": Code.REJECTED},
-                "The origin did not carry out POST /api/v1/secure/transactions: it answered with the code rejected.",
+                "The origin did not carry out POST /api/v1/secure/transactions: "
+                "it answered with the code rejected.",
                 f"A person opens {REVIEW} and decides.",
             ),
             (
@@ -467,7 +468,11 @@ def test_deep_nesting(opened: Callable[[object], object]) -> None:
     assert {E7, E11} <= rules(envelope_findings(below, 0))
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), 2**53, 10**5000, -(10**5000), 1e308, -0.0, True])
+@pytest.mark.parametrize(
+    "number",
+    [float("nan"), float("inf"), 2**53, 10**5000, -(10**5000), 1e308, -0.0, True],
+    ids=lambda value: type(value).__name__,
+)
 @pytest.mark.parametrize("path", ["uai_version", "delivery.expires_at", "body.blocker_type", "trust.x", "source"])
 def test_numbers(path: str, number: object) -> None:
     *parents, name = path.split(".")
