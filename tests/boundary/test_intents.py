@@ -63,7 +63,6 @@ RESOLVED = {
 }
 
 
-@pytest.mark.xfail(reason="dot segments that appear by decoding, control characters and zero octets are not folded")
 @pytest.mark.parametrize("url", RESOLVED.values(), ids=RESOLVED)
 def test_one_place_once_resolved(url: str) -> None:
     assert intent(url) == intent()

@@ -205,20 +205,9 @@ def test_the_fields(shape: Shape, media_type: str) -> None:
     assert ("content-security-policy" in plain) is (shape is Shape.HTML)
 
 
-READ_AS_A_SENTENCE = pytest.mark.xfail(reason="the rule on retrying reads the URI of the type as a sentence")
-
-
 @pytest.mark.parametrize(
     ("shape", "reason"),
-    [
-        pytest.param(
-            shape,
-            reason,
-            marks=READ_AS_A_SENTENCE if (shape, reason) == (Shape.PROBLEM, Reason.RETRY_LOOP) else (),
-        )
-        for shape in KINDS
-        for reason in (*REASONS, "missing_mcp", "post_blocked_fallback_is_no_op")
-    ],
+    [(shape, reason) for shape in KINDS for reason in (*REASONS, "missing_mcp", "post_blocked_fallback_is_no_op")],
 )
 @pytest.mark.parametrize("code", Code)
 def test_every_body_passes_the_rules(code: Code, shape: Shape, reason: str) -> None:
