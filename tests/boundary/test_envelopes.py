@@ -276,8 +276,24 @@ class TestWriting:
     @pytest.mark.parametrize("cause", Cause)
     @pytest.mark.parametrize(
         "name",
-        ["agent", "operator", "client", "method", "path", "review_url", "rule", "reason", "level", "ladder"]
-        + ["manifest_url", "manifest_sha256", "manifest_trust", "request_id", "trace_id", "parameter"],
+        [
+            "agent",
+            "operator",
+            "client",
+            "method",
+            "path",
+            "review_url",
+            "rule",
+            "reason",
+            "level",
+            "ladder",
+            "manifest_url",
+            "manifest_sha256",
+            "manifest_trust",
+            "request_id",
+            "trace_id",
+            "parameter",
+        ],
     )
     def test_hostile_texts(self, name: str, cause: Cause, text: str) -> None:
         value = written(replace(EVIDENCE, cause=cause, **{name: text}))  # type: ignore[arg-type]
@@ -413,8 +429,17 @@ def test_integrity(integrity: object, is_true: bool) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "is_for_review"),
-    [("authorization", True), ("secret", True), ("destructive", True), ("Boundary ", True)]
-    + [("dependency", False), ("validation", False), ("scope", False), ("access", False), ("", False)],
+    [
+        ("authorization", True),
+        ("secret", True),
+        ("destructive", True),
+        ("Boundary ", True),
+        ("dependency", False),
+        ("validation", False),
+        ("scope", False),
+        ("access", False),
+        ("", False),
+    ],
 )
 def test_blockers_for_review(kind: str, is_for_review: bool) -> None:
     body = {**VALID["body"], "blocker_type": kind, "human_review_required": False}  # type: ignore[dict-item]
