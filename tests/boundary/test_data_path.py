@@ -15,7 +15,8 @@ import pytest
 from proxy.discovery.findings import failures
 from proxy.lint import lint
 from tests.end_to_end.relocation.world import HOST, OTHER, World, ask, gateway, get, order
-from tests.end_to_end.running import Reply, Running
+from tests.end_to_end.running import Reply, Running, Wire, request
+from tests.simulators.wire import ScriptedOrigin
 
 MANIFEST: Final = f"https://{HOST}/.well-known/uaix-agent-access.json"
 REVIEW: Final = f"https://{HOST}/review/orders"
@@ -251,6 +252,26 @@ async def test_an_ordinary_api_works(world: World) -> None:
         world.forget()
         assert (await post(proxy, api)).status == 400  # an explicit no-op latches everywhere
         assert world.asked(api) == []
+
+
+PIECES: Final = [b'{"words": ["one"', b', "two"', b"]}"]
+
+
+async def test_a_body_that_comes_little_by_little_goes_on(world: World) -> None:
+    """An answer that takes its time is no no-op: what is there goes on, however long the rest takes."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 25\r\n\r\n"
+    goes_on = asyncio.Event()
+    async with (
+        ScriptedOrigin([(head + PIECES[0], goes_on, PIECES[1], PIECES[2])]) as origin,
+        world.proxy(upstream__total_timeout=5) as proxy,
+        Wire.open(proxy.port) as wire,
+    ):
+        lines = ("Content-Type: application/json", "Content-Length: 2")
+        await wire.send(request("POST", f"/http/127.0.0.1:{origin.port}/chat", *lines, body=b"{}"))
+        assert (await wire.head()).status == 200
+        assert await wire.reader.readexactly(len(PIECES[0])) == PIECES[0]
+        goes_on.set()
+        assert await wire.reader.readexactly(25 - len(PIECES[0])) == b"".join(PIECES[1:])
 
 
 MODES: dict[str, tuple[dict[str, object], int]] = {

@@ -1,4 +1,4 @@
-"""Lint of the matrices and contracts of a UAIX site: the samples' exact rules, and any input at all (UAIX.md §7)."""
+"""Lint of matrices and contracts of a UAIX site: the exact rules of the samples, and any input (UAIX.md §7)."""
 
 from __future__ import annotations
 

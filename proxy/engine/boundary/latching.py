@@ -87,7 +87,7 @@ class Latching:
 
     async def opened(self, conflict: Conflict, asking: Asking) -> Settlement | None:
         """What of new proof opens the latch; on record then."""
-        proven = asking.identity.proven or frozenset()
+        proven = self._counted(asking, conflict.missing)
         settlement = conflict.opened_by(proven, _credential(asking.request.fields, conflict.id))
         if settlement is not None:
             await self._put(conflict.released(settlement, self._clock()))
@@ -96,15 +96,16 @@ class Latching:
     async def record(self, asking: Asking, listing: Listing, atoms: Atoms, what: Met) -> Conflict:
         """A new conflict of this intent, durable when this returns if that can be had.
 
-        Of secrets in URLs of one host under one name, one conflict is enough while it is held.
+        One is enough while it is held: of requests that came together, or of secrets in URLs of one host under one
+        name.
         """
         intent = asking.intent()
         if what.parameter is not None:
             request = asking.request
             intent = secret_intent_of(asking.identity.client, request.method, request.target, what.parameter)
-            known = self._records.latch(intent)
-            if known is not None and known.state is State.HELD:
-                return known
+        known = self._records.latch(intent)
+        if known is not None and known.state is State.HELD:
+            return known
         conflict = self._conflict(asking, listing, atoms, what, intent)
         await self._put(conflict)
         return conflict
@@ -127,7 +128,7 @@ class Latching:
             observed_at=now,
             envelope=blocker_envelope(self._evidence(asking, listing, atoms, what, conflict_id, path, now)),
             missing=what.missing,
-            proven=asking.identity.proven or frozenset(),
+            proven=self._counted(asking, what.missing),
             credential=credential,
             challenges=tuple(one[:_LONGEST_CHALLENGE] for one in what.challenges[:4]),
             refused_credentials=_refused(what, credential),
@@ -162,6 +163,13 @@ class Latching:
             trace_id=_trace_id(asking.traceparent),
             parameter=what.parameter,
         )
+
+    def _counted(self, asking: Asking, missing: tuple[Atom, ...]) -> Atoms:
+        """What of its atoms is proven. Where some were missing, a claim may have kept them from counting."""
+        proven = asking.identity.proven
+        if proven is None:
+            return frozenset()
+        return asking.atoms(self.registered(asking.identity.client)) if missing else proven
 
     async def _put(self, conflict: Conflict) -> None:
         try:

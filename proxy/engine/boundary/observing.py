@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from proxy.boundary.conflicts import Conflict
-from proxy.boundary.observing import BODY_LIMIT, Boundary, boundary_in
+from proxy.boundary.observing import BODY_LIMIT, Boundary, boundary_in, is_readable
 from proxy.capability.covering import Covered
 from proxy.capability.ladders import Atoms
 from proxy.capability.resolution import Rule, Trigger
@@ -16,20 +15,17 @@ from proxy.capability.resolve import Context, review_url
 from proxy.engine.boundary.asking import Asking
 from proxy.engine.boundary.latching import Latching, Met
 from proxy.engine.boundary.listings import Listing
+from proxy.engine.boundary.peeking import Peeked
 from proxy.engine.boundary.settings import Mode
 from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming
 from proxy.engine.state import EngineState
 from proxy.http.codings import CodingFault, decode_body
-from proxy.http.fields import essence
 from proxy.http.messages import ResponseHead
 from proxy.http.problems import Problem, Slug
 from proxy.http.secrets import known_secret
-from proxy.ports import OriginUnavailable, Overflow
+from proxy.ports import OriginUnavailable
 
-_REFUSING: Final = frozenset({401, 403, 428})
 _REDIRECTED: Final = "The origin redirects to a URL that carries a secret{named}, which may not be passed on."
-
-_log = logging.getLogger("proxy.boundary")
 
 
 class Observing:
@@ -122,7 +118,7 @@ class Observing:
 async def _read(answer: Complete | Streaming) -> tuple[Complete | Streaming | Refusal, bytes | None]:
     """The answer, and its body uncoded where that may be a no-op: JSON, and short."""
     fields = answer.head.fields
-    if "json" not in essence(fields.get("content-type")) or _declared(answer.head) > BODY_LIMIT:
+    if not is_readable(fields.get("content-type")) or _declared(answer.head) > BODY_LIMIT:
         return answer, None
     whole = await _short(answer)
     if isinstance(whole, Refusal):
@@ -137,15 +133,19 @@ async def _read(answer: Complete | Streaming) -> tuple[Complete | Streaming | Re
 async def _short(answer: Complete | Streaming) -> Complete | Streaming | Refusal:
     if isinstance(answer, Complete):
         return answer
+    response = Peeked(answer.response)
     try:
-        read = await answer.response.read(BODY_LIMIT)
+        read, is_whole = await response.peek(BODY_LIMIT)
     except OriginUnavailable as error:
-        answer.response.close()
+        response.close()
         problem = Problem(Slug(error.fault.value), error.detail)
         return Refusal(problem, replace(answer.outcome, served=Served.ERROR, status=problem.status))
-    if isinstance(read, Overflow):
-        return replace(answer, read=answer.read + read.read)
-    answer.response.close()
+    except BaseException:
+        response.close()
+        raise
+    if not is_whole:
+        return replace(answer, read=answer.read + read, response=response)
+    response.close()
     return Complete(answer.head, answer.read + read, answer.outcome)
 
 
