@@ -1,6 +1,7 @@
-"""Requests at fixed moments, whatever became of those before (open loop), each on a connection that is idle.
+"""Requests at fixed moments, whatever became of those before (open loop), or one after the other (closed).
 
-So a server that stops answering is not asked less, and what it makes wait is counted.
+In an open loop a server that stops answering is not asked less, and what it makes wait is counted. In a closed one
+it is always busy, which shows how much it can do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.client import Connection, Reply
+from benchmarks.registry import CannotMeasure
 
 _CONNECTIONS = 16
 
@@ -50,3 +52,29 @@ async def open_loop(port: int, requests: Sequence[bytes], rate: float, seconds: 
     for connection in idle:
         connection.close()
     return answers
+
+
+async def closed_loop(port: int, request: bytes, status: int, connections: int, seconds: float) -> float:
+    """Answers in a second, each connection asking again as soon as it is answered. Raises CannotMeasure."""
+    opened = [await Connection.open(port) for _ in range(connections)]
+    count = 0
+    started = time.perf_counter()
+
+    async def keep_asking(connection: Connection) -> None:
+        nonlocal count
+        while time.perf_counter() < started + seconds:
+            checked(await connection.ask(request), status)
+            count += 1
+
+    await asyncio.gather(*map(keep_asking, opened))
+    elapsed = time.perf_counter() - started
+    for connection in opened:
+        connection.close()
+    return count / elapsed
+
+
+def checked(reply: Reply, status: int) -> Reply:
+    """The reply, if it is of this status. Raises CannotMeasure."""
+    if reply.status != status:
+        raise CannotMeasure(f"an answer was {reply}, not {status}")
+    return reply

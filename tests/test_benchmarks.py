@@ -18,7 +18,7 @@ ROWS = {
     "trust": [8, 5, 3, 7, 2, 3],
     "outage": [12, 7, 12, 7],
     "relocation": [7, 7, 4, 4, 1, 3, 3],
-    "boundary": [5, 4, 5, 6, 3],
+    "boundary": [5, 4, 5, 6, 3, 2],
 }
 MIRRORED = "mirrors, no stale copy"
 

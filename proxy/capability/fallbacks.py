@@ -6,6 +6,7 @@ Only what the site published is offered: an admitted https URL without a secret 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from proxy.capability.atoms import Atom, in_cause_order
@@ -15,7 +16,7 @@ from proxy.capability.needs import is_template
 from proxy.capability.resolution import Code, Fallback, Field, NoOp, Reason, Rule, Trigger
 from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.urls import UrlRefused, admit
-from proxy.http.secrets import find_secret
+from proxy.http.secrets import known_secret
 from proxy.http.targets import Target
 
 _OWN_FIELDS: Final[Mapping[Atom, Field]] = {
@@ -25,6 +26,7 @@ _OWN_FIELDS: Final[Mapping[Atom, Field]] = {
     Atom.JSON_POST: Field.POST_BLOCKED_FALLBACK,
     Atom.LIVE_GET: Field.LIVE_GET_BLOCKED_FALLBACK,
 }
+_REMEMBERED_LENGTH: Final = 512
 # A fallback that says "do nothing".
 _STOP_WORDS: Final[Mapping[str, Code]] = {
     "no_op": Code.HUMAN_REVIEW_REQUIRED,
@@ -60,12 +62,25 @@ def fall_back(
 
 def offered(published: str | None, site: Target, secret_allowed: frozenset[str]) -> Target | None:
     """The target of a published URL or path, None if there is none that may be passed on."""
-    if not published or find_secret(published, secret_allowed) is not None:
+    if not published or known_secret(published, secret_allowed) is not None:
         return None
+    target = admitted(published, site)
+    return None if isinstance(target, UrlRefused) else target
+
+
+def admitted(published: str, site: Target) -> Target | UrlRefused:
+    """The target of a published URL or path, or why it may not be passed on; the same ones come again and again."""
+    return _remembered(published, site) if len(published) <= _REMEMBERED_LENGTH else _admitted(published, site)
+
+
+def _admitted(published: str, site: Target) -> Target | UrlRefused:
     try:
         return admit(published, site)
-    except UrlRefused:
-        return None
+    except UrlRefused as refused:
+        return refused
+
+
+_remembered = lru_cache(4096)(_admitted)
 
 
 def _candidates(atoms: Atoms, missing: Atoms) -> tuple[Field, ...]:

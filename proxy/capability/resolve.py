@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from proxy.capability.atoms import Atom
 from proxy.capability.effects import is_change, side_effect
-from proxy.capability.fallbacks import fall_back, offered
+from proxy.capability.fallbacks import admitted, fall_back, offered
 from proxy.capability.ladders import Atoms
 from proxy.capability.needs import FetchClass, needs
 from proxy.capability.resolution import Code, Execute, Field, NoOp, Reason, Resolution, Rule, Trigger
 from proxy.discovery.access.routes import RouteRecord
-from proxy.discovery.urls import UrlReason, UrlRefused, admit
+from proxy.discovery.urls import UrlReason
 from proxy.http.messages import SAFE_METHODS
-from proxy.http.secrets import find_secret
+from proxy.http.secrets import known_secret
 from proxy.http.targets import Target
 
 
@@ -129,7 +129,7 @@ def _resolve_covered(
 def _holds_secret(route: RouteRecord | None, context: Context) -> bool:
     asked = None if context.asked is None else context.asked.url
     listed = None if route is None else route.highest_supported_path
-    return any(url is not None and find_secret(url, context.secret_allowed) is not None for url in (asked, listed))
+    return any(url is not None and known_secret(url, context.secret_allowed) is not None for url in (asked, listed))
 
 
 def _uncovered(no_op: NoOp, asked: Asked | None) -> Execute | NoOp:
@@ -143,11 +143,11 @@ def _target(route: RouteRecord, site: Target) -> Target | Trigger:
     """The target of the highest supported path, or what is wrong with it."""
     if not route.highest_supported_path:
         return Trigger.MALFORMED_SCHEMA
-    try:
-        return admit(route.highest_supported_path, site)
-    except UrlRefused as refused:
-        is_probe = refused.reason is UrlReason.SSRF
-        return Trigger.PRIVATE_NETWORK_PROBE_REQUESTED if is_probe else Trigger.MALFORMED_SCHEMA
+    target = admitted(route.highest_supported_path, site)
+    if isinstance(target, Target):
+        return target
+    is_probe = target.reason is UrlReason.SSRF
+    return Trigger.PRIVATE_NETWORK_PROBE_REQUESTED if is_probe else Trigger.MALFORMED_SCHEMA
 
 
 def _post_equivalent(route: RouteRecord, site: Target, secret_allowed: frozenset[str]) -> _Plan | None:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from proxy.config.sections import Section
 from proxy.config.values import Count, Digest, Duration, HttpsUrl, Rate, Text, Timeout, reason
 from proxy.discovery.access.routereading import parse_route
 from proxy.discovery.findings import failures
+from proxy.http.secrets import find_secret
 from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, https_authority, parse_authority
 
 MOST_ROUTES = 1000
@@ -42,6 +43,18 @@ def _routes(routes: tuple[JsonValue, ...]) -> tuple[JsonValue, ...]:
         if faults:
             raise reason(f"{faults[0].path}: {faults[0].detail} ({faults[0].rule})")
     return routes
+
+
+def _as_text(value: object) -> object:
+    """YAML reads a bare status as a number."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _without_secret(url: str | None) -> str | None:
+    secret = None if url is None else find_secret(url)
+    if secret is not None:
+        raise reason(f"a URL that everybody may see; this one has a {secret.category} secret in its {secret.where}")
+    return url
 
 
 def _hosts(hosts: Mapping[str, "BoundaryHost"]) -> Mapping[str, "BoundaryHost"]:
@@ -86,11 +99,11 @@ class Boundary(Section):
     unlisted: Literal["pass", "no-op"] = "pass"
     secrets: BoundarySecrets = BoundarySecrets()
     hosts: Annotated[Mapping[str, BoundaryHost], AfterValidator(_hosts)] = {}
-    review_url: HttpsUrl | None = None
+    review_url: Annotated[HttpsUrl | None, AfterValidator(_without_secret)] = None
     released_for: Timeout = 86400.0
     idempotency_window: Duration = 86400.0
     profile_lifetime: Timeout = 30 * 86400.0
-    no_op_status: Literal["by-code", "200"] = "by-code"
+    no_op_status: Annotated[Literal["by-code", "200"], BeforeValidator(_as_text)] = "by-code"
 
 
 class ClientToken(Section):

@@ -17,6 +17,9 @@ from math import log2
 from typing import Final
 from urllib.parse import unquote
 
+from proxy.http.secretmarks import RANDOM_RUN, may_hold
+from proxy.http.secretnames import Category, category_of, plain_name
+
 
 class Place(StrEnum):
     """Where in a URL a secret stands."""
@@ -28,16 +31,6 @@ class Place(StrEnum):
     MATRIX = "matrix"
 
 
-class Category(StrEnum):
-    """What kind of secret it is."""
-
-    CREDENTIAL = "credential"
-    ACCOUNT = "account"
-    REGULATED = "regulated"
-    PAYMENT = "payment"
-    PRIVATE_MESSAGE = "private-message"
-
-
 @dataclass(frozen=True, slots=True)
 class Secret:
     """That a secret is there. `name` is the parameter's as written; None without one, or one not fit to be told."""
@@ -47,30 +40,11 @@ class Secret:
     category: Category
 
 
-# Lower case, without the separators that people leave out or exchange.
-_NAMES: Final = {
-    name: category
-    for category, names in {
-        Category.CREDENTIAL: """
-            apikey xapikey key accesskey secretkey passphrase passcode pass pwd pin otp mfa bearer authorization
-            auth credential credentials cookie session sessionid jsessionid phpsessid sid jwt saml samlrequest
-            samlresponse codeverifier privatekey sshkey signature sig xamzsignature xamzcredential xgoogsignature
-            xgoogcredential awsaccesskeyid googleaccessid keypairid""",
-        Category.ACCOUNT: "account accountid accountnumber iban bic routingnumber customerid",
-        Category.REGULATED: """
-            ssn nationalid passport passportnumber taxid nhsnumber mrn patient patientid diagnosis""",
-        Category.PAYMENT: "card cardnumber creditcard pan cvv cvc payment paymentid paymentmethod",
-        Category.PRIVATE_MESSAGE: "privatemessage dm",
-    }.items()
-    for name in names.split()
-}
-_CREDENTIAL_ENDINGS: Final = ("token", "secret", "password", "passwd")
 # Made to be seen and to look random.
 _RANDOM_BY_DESIGN: Final = frozenset({"idempotencykey", "nonce"})
 # Rather private than secret: kept out of logs, not refused.
 _PRIVATE_TEXT: Final = frozenset({"message", "body", "text", "email"})
 
-_SEPARATORS: Final = re.compile(r"[-_. ]")
 _TELLABLE: Final = re.compile(r"[A-Za-z0-9_.\[\]-]{1,64}")
 _AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*)")
 _NESTED_USERINFO: Final = re.compile(r"""://[^][/?#%&;,+"'<>\s:@]*:[^][/?#%&;,+"'<>\s@]+@""")
@@ -103,7 +77,6 @@ _SHAPE_CATEGORIES: Final = {
     "iban": Category.ACCOUNT,
     "card": Category.PAYMENT,
 }
-_RANDOM_RUN: Final = re.compile(r"[A-Za-z0-9_+-]{32,}")
 _RANDOM_BITS: Final = 4.0
 # So that what is remembered takes a few megabytes at most.
 _REMEMBERED_LENGTH: Final = 512
@@ -117,9 +90,9 @@ def find_secret(url: str, allowed: frozenset[str] = frozenset()) -> Secret | Non
     `allowed`: parameter names that this route uses for something else. They are not held against the URL, nor
     is a value of theirs that merely looks random; a value of a known shape is.
     """
-    exempt = _RANDOM_BY_DESIGN | {_plain_name(name) for name in allowed}
+    exempt = _RANDOM_BY_DESIGN | {plain_name(name) for name in allowed}
     for text in _readings(url):
-        if (found := _find_in(text, exempt)) is not None:
+        if may_hold(text) and (found := _find_in(text, exempt)) is not None:
             return found
     return None
 
@@ -153,7 +126,7 @@ def find_private_text(url: str) -> str | None:
     """The lower-case name of the first query parameter that holds somebody's words or address, or None."""
     for text in _readings(url):
         for place, piece in _pieces(text):
-            name = _plain_name(piece.partition("=")[0])
+            name = plain_name(piece.partition("=")[0])
             if place is Place.QUERY and "=" in piece and name in _PRIVATE_TEXT:
                 return name
     return None
@@ -197,26 +170,14 @@ def _pieces(text: str) -> Iterator[tuple[Place, str]]:
 
 def _judge(place: Place, piece: str, exempt: frozenset[str]) -> Secret | None:
     name, mark, _ = piece.partition("=")
-    plain = _plain_name(name) if mark else ""
-    if plain not in exempt and (category := _by_name(plain)) is not None:
+    plain = plain_name(name) if mark else ""
+    if plain not in exempt and (category := category_of(plain)) is not None:
         return Secret(_tellable(name), place, category)
     is_form = place in (Place.QUERY, Place.FRAGMENT)
     category = _by_shape(piece.replace("+", " ") if is_form else piece)
     if category is None and is_form and plain not in exempt and _looks_random(piece):
         category = Category.CREDENTIAL
     return None if category is None else Secret(_tellable(name) if mark else None, place, category)
-
-
-def _plain_name(name: str) -> str:
-    """A name for comparison: of `user[api-key]` it is `apikey`."""
-    inner = name.rpartition("[")[2].removesuffix("]") or name.partition("[")[0]
-    return _SEPARATORS.sub("", inner).lower()
-
-
-def _by_name(plain: str) -> Category | None:
-    if plain.endswith(_CREDENTIAL_ENDINGS):
-        return Category.CREDENTIAL
-    return _NAMES.get(plain)
 
 
 def _by_shape(text: str) -> Category | None:
@@ -251,7 +212,7 @@ def _passes_mod_97(text: str) -> bool:
 
 
 def _looks_random(text: str) -> bool:
-    return any(_is_random(match[0]) for match in _RANDOM_RUN.finditer(text))
+    return any(_is_random(match[0]) for match in RANDOM_RUN.finditer(text))
 
 
 def _is_random(run: str) -> bool:

@@ -178,7 +178,9 @@ class _Exchange:
             if incoming.is_malformed:
                 return self.fail(_MALFORMED_BODY, keep_alive=False)
             return self.fail(answer.problem, answer.outcome)
-        if form is Form.GATEWAY and not isinstance(answer, Switched):
+        # A no-op is the proxy's own: its links are for a person, and the URL it refuses may hold a secret.
+        is_own = answer.outcome.served is Served.NO_OP
+        if form is Form.GATEWAY and not isinstance(answer, Switched) and not is_own:
             answer = replace(answer, head=in_gateway_form(request.target, answer.head))
         return await self._send(answer)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +13,8 @@ from typing import Final
 import trustme
 
 from benchmarks import documents
-from benchmarks.client import Connection, Reply, fetch, plain
+from benchmarks.client import fetch, plain
+from benchmarks.load import checked, closed_loop
 from benchmarks.measures.relocation.recorded import fill, gone, moved
 from benchmarks.processes import ProxyProcess, proxy_process
 from benchmarks.registry import CannotMeasure
@@ -39,10 +38,10 @@ async def serving(now: float, rounds: int, seconds: float) -> Table:
     rates: dict[str, list[float]] = {name: [] for name in requests}
     async with _proxy(now) as (proxy, origin):
         for request, status in requests.values():
-            _checked(await fetch(proxy.port, request), status)
+            checked(await fetch(proxy.port, request), status)
         for _ in range(rounds):
             for name, (request, status) in requests.items():
-                rates[name].append(await _rate(proxy.port, request, status, seconds))
+                rates[name].append(await closed_loop(proxy.port, request, status, _CONNECTIONS, seconds))
         if len(origin.seen) != 1:
             raise CannotMeasure(f"the origin was asked {len(origin.seen)} times, and not only for the card")
     hits, *_ = rates.values()
@@ -75,28 +74,3 @@ async def _proxy(now: float) -> AsyncIterator[tuple[ProxyProcess, LocalOrigin]]:
                 yield proxy, origin
         finally:
             await origin.kill()
-
-
-async def _rate(port: int, request: bytes, status: int, seconds: float) -> float:
-    """Answers in a second, each connection asking again as soon as it is answered."""
-    connections = [await Connection.open(port) for _ in range(_CONNECTIONS)]
-    count = 0
-    started = time.perf_counter()
-
-    async def keep_asking(connection: Connection) -> None:
-        nonlocal count
-        while time.perf_counter() < started + seconds:
-            _checked(await connection.ask(request), status)
-            count += 1
-
-    await asyncio.gather(*map(keep_asking, connections))
-    elapsed = time.perf_counter() - started
-    for connection in connections:
-        connection.close()
-    return count / elapsed
-
-
-def _checked(reply: Reply, status: int) -> Reply:
-    if reply.status != status:
-        raise CannotMeasure(f"an answer was {reply}, not {status}")
-    return reply

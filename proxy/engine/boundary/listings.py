@@ -55,8 +55,8 @@ class Place:
     rules: HostRules
     is_site: bool
     may_ask: bool
-    uri: str = ""
-    """The URI of the manifest."""
+    uri: str
+    """The URI of the manifest; the origin where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ class Listing:
     def _named(self, target: Target) -> Target:
         """The target under the name of the site, whatever name it was asked under."""
         site = self.site
+        if (target.host, target.port, target.scheme) == (site.host, site.port, site.scheme):
+            return target
         return Target(site.scheme, site.host, site.port, target.path, target.query)
 
 
@@ -116,6 +118,7 @@ class Listings:
         self._reader = reader
         self._settings = settings
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._bares: dict[str, Listing] = {}
         self._places: dict[tuple[str, str, int, bool], Place] = {}
         self._under_way: SingleCalls[str, Listing] = SingleCalls()
 
@@ -136,7 +139,7 @@ class Listings:
             return Place(target, manifest, rules, True, True, manifest.uri)
         # Nothing without a public name can have a manifest that counts.
         if not _is_public(target.host):
-            return Place(target, None, rules, False, False)
+            return Place(target, None, rules, False, False, target.origin)
         is_plain = target.scheme == "http"
         port = DEFAULT_PORTS["https"] if is_plain and target.port == DEFAULT_PORTS["http"] else target.port
         manifest = Target("https", target.host, port, _PATH, None)
@@ -146,12 +149,12 @@ class Listings:
     def known(self, place: Place) -> Listing:
         """What is at hand of it: nothing is asked, and the store in memory alone is looked at."""
         if place.manifest is None:
-            return self._bare(place)
+            return self._unknown(place)
         known = self._known.get(place.uri)
         stored = self._stored(place.uri)
         if stored is not None and (known is None or known.stored is not stored.body):
             known = self._taken(place, stored)
-        return self._bare(place) if known is None else known.listing
+        return self._unknown(place) if known is None else known.listing
 
     async def look(self, place: Place) -> Listing:
         """What is on record of it now; the host is asked through the cache where that is due."""
@@ -219,6 +222,15 @@ class Listings:
             review_url=_review_url(manifest),
             source=Source(place.uri, hashlib.sha256(body).hexdigest(), trust.value),
         )
+
+    def _unknown(self, place: Place) -> Listing:
+        """What there is while nobody has looked for a manifest."""
+        listing = self._bares.get(place.uri)
+        if listing is None:
+            if len(self._bares) >= _MOST:
+                self._bares.clear()
+            listing = self._bares[place.uri] = self._bare(place)
+        return listing
 
     def _bare(self, place: Place, reason: str = "unknown") -> Listing:
         """What there is without a manifest: the operator's routes, if any."""
