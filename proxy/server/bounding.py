@@ -16,6 +16,7 @@ from proxy.engine.boundary.replays import Replays
 from proxy.engine.boundary.settings import BoundarySettings, HostRules, Mode
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.gateway import Gateway
+from proxy.engine.relocation.answering import Answering
 from proxy.engine.state import EngineState
 from proxy.http.targets import parse_target
 from proxy.ports import Clock
@@ -48,16 +49,21 @@ class Bounding:
 
 
 def build_boundary(
-    settings: Settings, state: EngineState, gateway: Gateway, records: BoundaryRecords, replays: Replays
+    settings: Settings,
+    state: EngineState,
+    gateway: Gateway,
+    recorded: Answering,
+    records: BoundaryRecords,
+    replays: Replays,
 ) -> Bounding:
-    """The parts, on the records and results that outlast them."""
+    """The parts, on the records and results that outlast them; `recorded` tells what origins have ended."""
     own = boundary_settings(settings)
     limits = state.settings
     reader = Reader(gateway, state.rules, state.generations, state.clock, limits.agent, limits.negative_ttl)
     listings = Listings(state, reader, own)
     latching = Latching(records, own, state.clock)
     replays.window = own.idempotency_window
-    boundary = Boundary(state, gateway, listings, latching, replays, own)
+    boundary = Boundary(state, gateway, recorded, listings, latching, replays, own)
     control = BoundaryControl(records, state.clock)
     return Bounding(boundary, listings, latching, control, own, state.clock)
 

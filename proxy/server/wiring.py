@@ -122,7 +122,7 @@ def build_engine(settings: Settings, kept: Kept, network: Network) -> Engine:
     relocating.writer.tell(kept.metrics.relocated)
     catalogs = build_catalogs(settings, state, gateway, relocating)
     records = RecordPages(kept.ledger, kept.clock, catalogs.watch.catalogs_of)
-    bounding = build_boundary(settings, state, gateway, kept.boundary, kept.replays)
+    bounding = build_boundary(settings, state, gateway, relocating.answering, kept.boundary, kept.replays)
     clients = build_clients(settings)
     pages = bounding.pages(clients.ids, settings.boundary.profile_lifetime)
     front = Front(

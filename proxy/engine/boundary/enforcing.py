@@ -28,6 +28,7 @@ from proxy.engine.boundary.replays import Keyed, Replays
 from proxy.engine.boundary.settings import BoundarySettings, Mode
 from proxy.engine.gateway import Gateway
 from proxy.engine.outcome import Answer
+from proxy.engine.relocation.answering import Answering
 from proxy.engine.state import EngineState
 from proxy.http.messages import SAFE_METHODS, Request
 from proxy.http.secrets import Secret, known_secret
@@ -54,12 +55,14 @@ class Boundary:
         self,
         state: EngineState,
         gateway: Gateway,
+        recorded: Answering,
         listings: Listings,
         latching: Latching,
         replays: Replays,
         settings: BoundarySettings,
     ) -> None:
         self._gateway = gateway
+        self._recorded = recorded
         self._listings = listings
         self._latching = latching
         self._replays = replays
@@ -82,6 +85,10 @@ class Boundary:
         reading = self._read(asking, place)
         if reading is not None:
             return await self._passed(asking, reading, mode, await self._gateway.handle(request, body, interim))
+        # What the origin has moved or withdrawn for good is answered and goes nowhere.
+        recorded = self._recorded.answer(request)
+        if recorded is not None:
+            return recorded
         passing = await self._judged(asking, place, mode)
         if isinstance(passing, Refused):
             return to_answer(passing, asking, self._settings, self._clock())
