@@ -423,9 +423,13 @@ async def test_advice(world: World) -> None:
 
 async def test_the_site_form(world: World) -> None:
     """The same boundary in front of one's own agents."""
-    sites = [{"hosts": ["agents.corp.example"], "origin": f"https://{HOST}"}]
+    world.has(f"https://{OTHER}/.well-known/uaix-agent-access.json", manifest("agents.corp.example"))
+    sites = [{"hosts": ["agents.corp.example"], "origin": f"https://{OTHER}"}]
+    world.answers(f"https://{OTHER}/orders", 200, cache_control=None)
     lines = ("Host: agents.corp.example", "Content-Type: application/json", KEY)
     async with world.proxy(sites=sites) as proxy:
         held = await ask(proxy, "/orders", *lines, method="POST", body=JSON_BODY)
         assert json.loads(held.body) == {"code": "human_review_required", "url": REVIEW}
+        [conflict] = await evidence(proxy)
+        assert conflict["url"] == "https://agents.corp.example/orders"
         assert (await ask(proxy, "/orders", *lines[:1])).status == 200  # reading is another intent

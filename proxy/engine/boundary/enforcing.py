@@ -70,7 +70,7 @@ class Boundary:
         self._rules = state.rules
         self._observer = state.observer
         self._clock = state.clock
-        self._observing = Observing(state, latching)
+        self._observing = Observing(state, latching, settings.review_url)
 
     async def handle(self, asking: Asking, body: Body = None, interim: Interim | None = None) -> Answer:
         """The answer to any request but CONNECT."""
@@ -80,7 +80,7 @@ class Boundary:
         if mode is Mode.OFF:
             return await self._gateway.handle(request, body, interim)
         secret = known_secret(request.target.uri, place.rules.allowed_parameters)
-        if secret is not None and await self._refuses_secret(asking, place, mode):
+        if secret is not None and await self._refuses_secret(asking, place, mode, secret):
             return await self._refuse_secret(asking, place, secret)
         reading = self._read(asking, place)
         if reading is not None:
@@ -98,9 +98,9 @@ class Boundary:
         """What the operator wants for this request: the nearest word counts."""
         return place.rules.mode or asking.site_mode or self._settings.mode
 
-    def review_url(self, request: Request) -> str:
+    def review_url(self, request: Request, listing: Listing) -> str:
         """Where a person decides when nobody has published a place for that."""
-        return self._settings.review_url or f"https://{request.target.host}/"
+        return self._settings.review_url or listing.root(request.target)
 
     def _read(self, asking: Asking, place: Place) -> _Passing | None:
         """A read by a client that nothing is on record of, judged by what is at hand; None for all else."""
@@ -111,7 +111,7 @@ class Boundary:
         covered = listing.covering(request.method, request.target) if listing.is_listed else None
         return None if changes(covered, request) else _Passing(covered, listing, is_change=False)
 
-    async def _refuses_secret(self, asking: Asking, place: Place, mode: Mode) -> bool:
+    async def _refuses_secret(self, asking: Asking, place: Place, mode: Mode, secret: Secret) -> bool:
         listing = await self._listing(asking.request, place)
         settings = self._settings
         default = settings.secrets_listed if listing.is_listed else settings.secrets_unlisted
@@ -119,12 +119,13 @@ class Boundary:
         if mode is Mode.ENFORCE and secrets is Mode.ENFORCE:
             return True
         self._observer.boundary("report", Rule.D1, mode)
-        _log.warning("a URL with a secret is passed on", extra={"host": asking.request.target.host})
+        extra = {"host": asking.request.target.authority, "parameter": secret.name or secret.where.value}
+        _log.warning("a URL with a secret is passed on", extra=extra)
         return False
 
     async def _refuse_secret(self, asking: Asking, place: Place, secret: Secret) -> Answer:
         listing = self._listings.known(place)
-        context = Context(self.review_url(asking.request), listing.review_url)
+        context = Context(self.review_url(asking.request, listing), listing.review_url)
         what = secret_met(secret, review_url(None, listing.site, context))
         await self._latching.record(asking, listing, UNKNOWN, what)
         self._observer.boundary("no-op", Rule.D1, Mode.ENFORCE)
@@ -160,7 +161,7 @@ class Boundary:
     async def _held(self, asking: Asking, passing: _Passing, conflict: Conflict | None) -> Held | None:
         request = asking.request
         key = key_in(request.target.uri) if request.method in SAFE_METHODS else _key_of(request)
-        review_url = self.review_url(request)
+        review_url = self.review_url(request, passing.listing)
         if conflict is not None and self._latching.is_released(conflict):
             return judge_released(passing.listing, passing.covered, key, review_url)
         atoms = asking.atoms(self._latching.registered(asking.identity.client))

@@ -119,7 +119,7 @@ class Latching:
             intent=intent,
             client=asking.identity.client,
             method=request.method,
-            url=shown(request.target, is_secret=what.parameter is not None),
+            url=shown(_public(asking, listing), is_secret=what.parameter is not None),
             cause=what.cause,
             rule=what.rule,
             reason=what.reason,
@@ -177,6 +177,12 @@ class Latching:
         except BoundaryUnavailable as error:
             # It holds in this process all the same, and is written as soon as that can be done.
             _log.warning("a boundary conflict is not on record yet (%s)", error, extra={"conflict": conflict.id})
+
+
+def _public(asking: Asking, listing: Listing) -> Target:
+    """The target as clients know it: of a site its own origin has a name that is nobody's business."""
+    target = asking.request.target
+    return listing.named(target) if asking.is_site and listing.routes is not None else target
 
 
 def shown(target: Target, *, is_secret: bool = False) -> str:

@@ -87,11 +87,16 @@ class Listing:
 
     def covering(self, method: str, target: Target) -> Covered | None:
         """The route record that speaks of a request; the operator's word goes first."""
-        named = self._named(target)
+        named = self.named(target)
         found = None if self.operator is None else self.operator.covering(method, named)
         return found or (None if self.routes is None else self.routes.covering(method, named))
 
-    def _named(self, target: Target) -> Target:
+    def root(self, target: Target) -> str:
+        """Where a person can look when nobody has named a place for that: the site itself."""
+        host = self.site.host if self.routes is not None else target.host
+        return f"https://{host}/"
+
+    def named(self, target: Target) -> Target:
         """The target under the name of the site, whatever name it was asked under."""
         site = self.site
         if (target.host, target.port, target.scheme) == (site.host, site.port, site.scheme):

@@ -31,8 +31,9 @@ _REDIRECTED: Final = "The origin redirects to a URL that carries a secret{named}
 class Observing:
     """Reads answers that an origin has just given."""
 
-    def __init__(self, state: EngineState, latching: Latching) -> None:
+    def __init__(self, state: EngineState, latching: Latching, proxy_review_url: str | None) -> None:
         self._latching = latching
+        self._proxy_review_url = proxy_review_url
         self._observer = state.observer
 
     async def observed(
@@ -101,7 +102,7 @@ class Observing:
         previous: Conflict | None,
     ) -> Met:
         record = None if covered is None else covered.record
-        fallback = f"https://{asking.request.target.host}/"
+        fallback = self._proxy_review_url or listing.root(asking.request.target)
         url = found.url or review_url(record, listing.site, Context(fallback, listing.review_url))
         return Met(
             cause=found.cause,
