@@ -18,7 +18,8 @@ from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.jsontext import JsonObject, MalformedJson, parse_json
 from proxy.engine.boundary.asking import Asking
 from proxy.engine.boundary.latching import Latching
-from proxy.engine.boundary.listings import Listing, Listings
+from proxy.engine.boundary.listing import Listing
+from proxy.engine.boundary.listings import Listings
 from proxy.engine.boundary.settings import BoundarySettings
 from proxy.engine.outcome import Complete, Served
 from proxy.http.fields import is_token

@@ -22,7 +22,8 @@ from proxy.engine.boundary.answering import Refused, refused_again, to_answer
 from proxy.engine.boundary.asking import Asking
 from proxy.engine.boundary.judging import Held, changes, judge, judge_released
 from proxy.engine.boundary.latching import Latching, met, secret_met
-from proxy.engine.boundary.listings import Listing, Listings, Place
+from proxy.engine.boundary.listing import Listing
+from proxy.engine.boundary.listings import Listings, Place
 from proxy.engine.boundary.observing import Observing
 from proxy.engine.boundary.replays import Keyed, Replays
 from proxy.engine.boundary.settings import BoundarySettings, Mode

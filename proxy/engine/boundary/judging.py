@@ -15,7 +15,7 @@ from proxy.capability.needs import fetch_class
 from proxy.capability.resolution import Code, Execute, Fallback, Field, NoOp, Reason, Rule, Trigger
 from proxy.capability.resolve import Context, resolve, review_url
 from proxy.discovery.access.routes import RouteRecord
-from proxy.engine.boundary.listings import Listing
+from proxy.engine.boundary.listing import Listing
 from proxy.http.messages import Request
 
 

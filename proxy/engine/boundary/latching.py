@@ -16,7 +16,7 @@ from proxy.capability.atoms import Atom
 from proxy.capability.ladders import Atoms
 from proxy.capability.resolution import Code, NoOp, Reason, Rule, Trigger
 from proxy.engine.boundary.asking import Asking
-from proxy.engine.boundary.listings import Listing
+from proxy.engine.boundary.listing import Listing
 from proxy.engine.boundary.settings import BoundarySettings
 from proxy.http.fields import Fields
 from proxy.http.secrets import Secret, known_secret

@@ -22,6 +22,7 @@ from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.jsontext import MalformedJson, parse_json
 from proxy.discovery.records.uaix1 import default_endpoint
+from proxy.engine.boundary.listing import Listing, Source
 from proxy.engine.boundary.settings import PLAIN, BoundarySettings, HostRules
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.discovery.reading import Manner, Reading, ReadOutcome
@@ -38,6 +39,7 @@ _MOST: Final = 4_096
 # Hosts without a manifest hardly ever get one, and those that cannot be reached are mostly back soon.
 _UNLISTED_SECONDS: Final = 3_600.0
 _UNREACHED_SECONDS: Final = 60.0
+_GLANCE_SECONDS: Final = 1.0
 _REVIEW_MEMBERS: Final = ("human_review_url", "humanReviewUrl")
 _USABLE: Final = (None, Disabled.ALIAS_CONFLICT, Disabled.UNKNOWN_LEVEL)
 
@@ -56,52 +58,9 @@ class Place:
     is_site: bool
     may_ask: bool
     uri: str
-    """The URI of the manifest; the origin where there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The manifest behind a listing. `url` may be shown; `trust` is a state of Discovery-Trust."""
-
-    url: str
-    sha256: str
-    trust: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Listing:
-    """The route records of one place. `site` is what they are resolved against, `review_url` the site's own."""
-
-    site: Target
-    routes: RouteIndex | None
-    operator: RouteIndex | None
-    review_url: str | None = None
-    source: Source | None = None
-    reason: str | None = None
-    """Why there is no manifest that counts."""
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether there are route records by which requests are judged (CONTRACT §8)."""
-        return self.routes is not None or self.operator is not None
-
-    def covering(self, method: str, target: Target) -> Covered | None:
-        """The route record that speaks of a request; the operator's word goes first."""
-        named = self.named(target)
-        found = None if self.operator is None else self.operator.covering(method, named)
-        return found or (None if self.routes is None else self.routes.covering(method, named))
-
-    def root(self, target: Target) -> str:
-        """Where a person can look when nobody has named a place for that: the site itself."""
-        host = self.site.host if self.routes is not None else target.host
-        return f"https://{host}/"
-
-    def named(self, target: Target) -> Target:
-        """The target under the name of the site, whatever name it was asked under."""
-        site = self.site
-        if (target.host, target.port, target.scheme) == (site.host, site.port, site.scheme):
-            return target
-        return Target(site.scheme, site.host, site.port, target.path, target.query)
+    """The URI of the manifest, "" where there is none."""
+    key: str
+    """By what its listing is known: a site's manifest may say more than the same one of anybody's host."""
 
 
 @dataclass(slots=True)
@@ -111,6 +70,8 @@ class _Known:
     listing: Listing
     stored: bytes | None
     until: float
+    glanced_until: float = 0.0
+    """Until when reads need not look whether another copy is stored."""
 
 
 class Listings:
@@ -141,40 +102,45 @@ class Listings:
         rules = self._settings.hosts.get(_authority(target), PLAIN) if self._settings.hosts else PLAIN
         if is_site:
             manifest = Target(target.scheme, target.host, target.port, _PATH, None)
-            return Place(target, manifest, rules, True, True, manifest.uri)
+            return Place(target, manifest, rules, True, True, manifest.uri, f"site {manifest.uri}")
         # Nothing without a public name can have a manifest that counts.
         if not _is_public(target.host):
-            return Place(target, None, rules, False, False, target.origin)
+            return Place(target, None, rules, False, False, "", target.origin)
         is_plain = target.scheme == "http"
         port = DEFAULT_PORTS["https"] if is_plain and target.port == DEFAULT_PORTS["http"] else target.port
         manifest = Target("https", target.host, port, _PATH, None)
         may_ask = not is_plain or port != target.port
-        return Place(target, manifest, rules, False, may_ask, manifest.uri)
+        return Place(target, manifest, rules, False, may_ask, manifest.uri, manifest.uri)
 
     def known(self, place: Place) -> Listing:
         """What is at hand of it: nothing is asked, and the store in memory alone is looked at."""
         if place.manifest is None:
             return self._unknown(place)
-        known = self._known.get(place.uri)
+        known, now = self._known.get(place.key), self._clock()
+        # Where there are routes already, another edition of them may take a moment to count for reads.
+        if known is not None and now < known.glanced_until <= now + _GLANCE_SECONDS:
+            return known.listing
         stored = self._stored(place.uri)
         if stored is not None and (known is None or known.stored is not stored.body):
             known = self._taken(place, stored)
+        if known is not None and known.listing.routes is not None:
+            known.glanced_until = now + _GLANCE_SECONDS
         return self._unknown(place) if known is None else known.listing
 
     async def look(self, place: Place) -> Listing:
         """What is on record of it now; the host is asked through the cache where that is due."""
         if place.manifest is None or not place.may_ask:
             return self.known(place)
-        uri, known = place.uri, self._known.get(place.uri)
+        uri, known = place.uri, self._known.get(place.key)
         if known is not None and known.until > self._clock() and self._stored(uri) is None:
             return known.listing
-        return await self._under_way.call(uri, lambda: self._read(place))
+        return await self._under_way.call(place.key, lambda: self._read(place))
 
     async def _read(self, place: Place) -> Listing:
         assert place.manifest is not None
         manner = Manner(realm=Realm.ANY)
         reading = await self._reader.read(place.manifest, DocumentClass.MANIFEST, manner)
-        known = self._known.get(place.uri)
+        known = self._known.get(place.key)
         if reading.is_found:
             stored = self._stored(place.uri)
             if known is not None and stored is not None and known.stored is stored.body:
@@ -197,7 +163,7 @@ class Listings:
             return None
         listing = self._listing(place, body, stored.vouching, needs_proof=False)
         self._keep(place, listing, stored.body, self._clock())
-        return self._known[place.uri]
+        return self._known[place.key]
 
     def _stored(self, uri: str) -> StoredResponse | None:
         """The newest copy in memory that is a document."""
@@ -206,8 +172,8 @@ class Listings:
 
     def _keep(self, place: Place, listing: Listing, stored: bytes | None, until: float) -> Listing:
         assert place.manifest is not None
-        self._known[place.uri] = _Known(listing, stored, until)
-        self._known.move_to_end(place.uri)
+        self._known[place.key] = _Known(listing, stored, until)
+        self._known.move_to_end(place.key)
         if len(self._known) > _MOST:
             self._known.popitem(last=False)
         return listing
@@ -230,11 +196,11 @@ class Listings:
 
     def _unknown(self, place: Place) -> Listing:
         """What there is while nobody has looked for a manifest."""
-        listing = self._bares.get(place.uri)
+        listing = self._bares.get(place.key)
         if listing is None:
             if len(self._bares) >= _MOST:
                 self._bares.clear()
-            listing = self._bares[place.uri] = self._bare(place)
+            listing = self._bares[place.key] = self._bare(place)
         return listing
 
     def _bare(self, place: Place, reason: str = "unknown") -> Listing:

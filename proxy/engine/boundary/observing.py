@@ -14,7 +14,7 @@ from proxy.capability.resolution import Rule, Trigger
 from proxy.capability.resolve import Context, review_url
 from proxy.engine.boundary.asking import Asking
 from proxy.engine.boundary.latching import Latching, Met
-from proxy.engine.boundary.listings import Listing
+from proxy.engine.boundary.listing import Listing
 from proxy.engine.boundary.peeking import Peeked
 from proxy.engine.boundary.settings import Mode
 from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming
