@@ -13,6 +13,7 @@ from proxy.http.secrets import find_secret
 from proxy.http.targets import DEFAULT_PORTS, MalformedTarget, https_authority, parse_authority
 
 MOST_ROUTES = 1000
+ALLOWED = "allow_parameters"
 
 Mode = Literal["enforce", "report", "off"]
 SecretMode = Literal["enforce", "report"]
@@ -39,10 +40,17 @@ def _routes(routes: tuple[JsonValue, ...]) -> tuple[JsonValue, ...]:
     if len(routes) > MOST_ROUTES:
         raise reason(f"at most {MOST_ROUTES} routes for one host")
     for index, route in enumerate(routes):
+        _check_allowed(route, index)
         faults = failures(parse_route(route, f"/{index}").findings)
         if faults:
             raise reason(f"{faults[0].path}: {faults[0].detail} ({faults[0].rule})")
     return routes
+
+
+def _check_allowed(route: JsonValue, index: int) -> None:
+    allowed = route.get(ALLOWED, []) if isinstance(route, dict) else []
+    if not isinstance(allowed, list) or not all(isinstance(name, str) and name for name in allowed):
+        raise reason(f"/{index}/{ALLOWED}: a list of parameter names")
 
 
 def _as_text(value: object) -> object:
@@ -79,7 +87,7 @@ class BoundarySecrets(Section):
 class BoundaryHost(Section):
     """What holds for one host: `routes` are route records, and make it a listed one.
 
-    `allow_parameters`: parameter names that mean nothing secret on this host.
+    `allow_parameters`: parameter names that mean nothing secret on this host; a route may have some of its own.
     """
 
     mode: Mode | None = None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from proxy.boundaries import BoundaryRecords
 from proxy.config import Settings
-from proxy.config.bounding import BoundaryHost
+from proxy.config.bounding import ALLOWED, BoundaryHost
 from proxy.discovery.access.routereading import parse_route
 from proxy.engine.boundary.control import BoundaryControl
 from proxy.engine.boundary.enforcing import Boundary
 from proxy.engine.boundary.latching import Latching
 from proxy.engine.boundary.listings import Listings
 from proxy.engine.boundary.replays import Replays
-from proxy.engine.boundary.settings import BoundarySettings, HostRules, Mode
+from proxy.engine.boundary.settings import BoundarySettings, HostRules, Mode, OperatorRoute
 from proxy.engine.discovery.reader import Reader
 from proxy.engine.gateway import Gateway
 from proxy.engine.relocation.answering import Answering
@@ -86,10 +88,18 @@ def boundary_settings(settings: Settings) -> BoundarySettings:
 
 
 def _rules(host: BoundaryHost) -> HostRules:
-    readings = (parse_route(route) for route in host.routes)
+    routes = (_route(route) for route in host.routes)
     return HostRules(
         mode=None if host.mode is None else Mode(host.mode),
         secrets=None if host.secrets is None else Mode(host.secrets),
-        routes=tuple(reading.record for reading in readings if reading.record is not None),
+        routes=tuple(route for route in routes if route is not None),
         allowed_parameters=frozenset(host.allow_parameters),
     )
+
+
+def _route(value: JsonValue) -> OperatorRoute | None:
+    record = parse_route(value).record
+    names = value.get(ALLOWED, []) if isinstance(value, dict) else []
+    if record is None or not isinstance(names, list):
+        return None
+    return OperatorRoute(record, frozenset(map(str, names)))

@@ -231,6 +231,7 @@ class Service:
             told = degraded
             await asyncio.sleep(TEND_SECONDS)
             await self._kept.tend()
+            await self._kept.boundary.refresh()
             self._engine.trusting.pinning.tend()
 
     def _keep_running(self, work: Coroutine[Any, Any, None]) -> None:

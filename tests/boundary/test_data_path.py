@@ -337,6 +337,20 @@ async def test_secrets(world: World, tmp_path: Path, caplog: pytest.LogCaptureFi
     assert b"hunter2" not in kept and "hunter2" not in caplog.text
 
 
+async def test_names_that_mean_nothing_secret(world: World) -> None:
+    """UAIX.md §5.5: per host and per route; values of a known shape count all the same."""
+    routes = [{"method": "GET", "highest_supported_path": "/search", "allow_parameters": ["key"]}]
+    async with world.proxy(boundary__hosts={HOST: {"routes": routes, "allow_parameters": ["account"]}}) as proxy:
+        for query, status in (
+            ("key=word", 404),
+            ("account=7", 404),
+            ("token=x", 400),
+            ("key=Bearer%20abcdefgh", 400),
+        ):
+            assert (await get(proxy, f"https://{HOST}/search?{query}")).status == status, query
+        assert (await get(proxy, f"https://{HOST}/other?key=word")).status == 400
+
+
 async def test_a_redirect_to_a_secret_is_refused(world: World) -> None:
     world.answers(f"https://{HOST}/go", 302, ("Location", f"https://{OTHER}/x?token=hunter2"), cache_control=None)
     async with world.proxy() as proxy:

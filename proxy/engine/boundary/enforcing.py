@@ -113,8 +113,11 @@ class Boundary:
         return None if changes(covered, request) else _Passing(covered, listing, is_change=False)
 
     async def _refuses_secret(self, asking: Asking, place: Place, mode: Mode, secret: Secret) -> bool:
-        listing = await self._listing(asking.request, place)
-        settings = self._settings
+        request, settings = asking.request, self._settings
+        listing = await self._listing(request, place)
+        covered = listing.covering(request.method, request.target)
+        if covered is not None and known_secret(request.target.uri, covered.secret_allowed) is None:
+            return False
         default = settings.secrets_listed if listing.is_listed else settings.secrets_unlisted
         secrets = place.rules.secrets or default
         if mode is Mode.ENFORCE and secrets is Mode.ENFORCE:
@@ -165,6 +168,9 @@ class Boundary:
         review_url = self.review_url(request, passing.listing)
         if conflict is not None and self._latching.is_released(conflict):
             return judge_released(passing.listing, passing.covered, key, review_url)
+        claim = asking.claim
+        if claim is not None and not claim.is_understood:
+            _log.info("unsupported_capability_level", extra={"client": asking.identity.client})
         atoms = asking.atoms(self._latching.registered(asking.identity.client))
         return judge(passing.listing, passing.covered, atoms, key, review_url)
 

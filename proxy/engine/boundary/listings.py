@@ -212,7 +212,8 @@ class Listings:
 def _operators(rules: HostRules, site: Target) -> RouteIndex | None:
     if not rules.routes:
         return None
-    return RouteIndex([Covered(record, site, rules.allowed_parameters) for record in rules.routes], folded_path)
+    routes = (Covered(one.record, site, rules.allowed_parameters | one.allowed_parameters) for one in rules.routes)
+    return RouteIndex(routes, folded_path)
 
 
 def _manifest(place: Place, body: bytes) -> Manifest | None:

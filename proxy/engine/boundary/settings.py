@@ -19,12 +19,20 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorRoute:
+    """A route record of the operator's, and the parameter names that mean nothing secret on it."""
+
+    record: RouteRecord
+    allowed_parameters: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class HostRules:
     """What the operator says of one host; None and () where nothing."""
 
     mode: Mode | None = None
     secrets: Mode | None = None
-    routes: tuple[RouteRecord, ...] = ()
+    routes: tuple[OperatorRoute, ...] = ()
     allowed_parameters: frozenset[str] = frozenset()
 
 
