@@ -153,7 +153,7 @@ def _pattern(value: JsonObject) -> Iterator[Finding]:
         if value.get(name) is not True:
             yield Finding(PATTERN_CONTROLS, pointer(name), f"The contract says that {name} is true.")
     levels = value.get("allowed_capability_levels")
-    if not isinstance(levels, list) or any(level not in _GET_ACTION_LEVELS for level in levels):
+    if not isinstance(levels, list) or not levels or any(level not in _GET_ACTION_LEVELS for level in levels):
         detail = "GET-Actions are for L0 and L1 alone; whoever can POST does that."
         yield Finding(PATTERN_CONTROLS, "/allowed_capability_levels", detail)
     yield from _template(value.get("route_template"))
