@@ -10,6 +10,7 @@ latching   refusals on record, and what opens them
 enforcing  the story of a request at the boundary
 observing  what an origin's answer says of the boundary
 peeking    the beginning of a body that goes on
+noting     a body that is kept when it has come whole
 replays    results of requests with an Idempotency-Key
 answering  the no-op as an answer
 reading    lists of what is on record

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,11 +25,13 @@ from proxy.boundary.idempotency import (
 )
 from proxy.caching.serving import CacheStatus, with_proxy_fields
 from proxy.engine.boundary.asking import Asking
+from proxy.engine.boundary.noting import Noted
+from proxy.engine.boundary.peeking import Peeked
 from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming
 from proxy.http.fields import essence
 from proxy.http.messages import ResponseHead
 from proxy.http.problems import Problem, Slug
-from proxy.ports import Body, Clock, OriginUnavailable, Overflow
+from proxy.ports import Body, Clock, OriginUnavailable
 
 MOST_BODY: Final = 2**20
 """Bytes of a request body above which a request is passed on as it comes, and nothing is kept of it."""
@@ -40,6 +41,7 @@ _MOST_BYTES: Final = 64 * 2**20
 _OVERHEAD: Final = 1_024
 _NOT_KEPT: Final = frozenset({"set-cookie", "cache-status", "content-length", "via"})
 _PATIENCE: Final = 15.0
+_EVENTS: Final = "text/event-stream"
 _MISMATCH: Final = Problem(
     Slug.IDEMPOTENCY_CONFLICT,
     "This Idempotency-Key was used for another request to this host. Send the same request, or a new key.",
@@ -75,6 +77,14 @@ class Keyed:
         return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """What is being done for a key, for which request; `end` when all of it has ended, however."""
+
+    fingerprint: str
+    end: asyncio.Future[None]
+
+
 class Replays:
     """Results by key, within a budget of bytes."""
 
@@ -83,7 +93,8 @@ class Replays:
         self.window = window
         self._kept: OrderedDict[str, Kept] = OrderedDict()
         self._bytes = 0
-        self._under_way: dict[str, tuple[str, asyncio.Task[Answer]]] = {}
+        self._under_way: dict[str, _UnderWay] = {}
+        self._tasks: set[asyncio.Task[Answer]] = set()
 
     async def answer(self, keyed: Keyed, body: Body, send: Send) -> Answer:
         """The answer to a request under a key: the one that was given, or what `send` gets now."""
@@ -104,36 +115,46 @@ class Replays:
             under_way = self._under_way.get(scope)
             if under_way is None:
                 return await self._lead(keyed, scope, fingerprint, octets or None, send)
-            if under_way[0] != fingerprint:
+            if under_way.fingerprint != fingerprint:
                 return _refused(keyed, _MISMATCH)
-            if not await _ended(under_way[1], ends_at):
+            if not await _ended(under_way.end, ends_at):
                 return _refused(keyed, _UNDER_WAY)
 
     async def close(self) -> None:
         """Give up what is under way."""
-        tasks = [task for _, task in self._under_way.values()]
+        tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _lead(self, keyed: Keyed, scope: str, fingerprint: str, body: Body, send: Send) -> Answer:
-        task = asyncio.create_task(self._send(keyed, scope, fingerprint, body, send))  # noqa: TID251 - kept below
-        self._under_way[scope] = fingerprint, task
-        task.add_done_callback(lambda _: self._under_way.pop(scope, None))
+        under_way = self._under_way[scope] = _UnderWay(fingerprint, asyncio.get_running_loop().create_future())
+        task = asyncio.create_task(self._send(keyed, scope, under_way, body, send))  # noqa: TID251 - kept below
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             task.add_done_callback(_let_go)
             raise
 
-    async def _send(self, keyed: Keyed, scope: str, fingerprint: str, body: Body, send: Send) -> Answer:
-        answer = await send(body)
-        if not isinstance(answer, Complete | Streaming) or not may_keep(answer.head.status):
-            return answer
-        whole = await _complete(answer)
-        if isinstance(whole, Complete):
-            self._keep(scope, self._result(keyed, fingerprint, whole))
-        return whole
+    async def _send(self, keyed: Keyed, scope: str, under_way: _UnderWay, body: Body, send: Send) -> Answer:
+        def ended(result: Complete | None) -> None:
+            if result is not None:
+                self._keep(scope, self._result(keyed, under_way.fingerprint, result))
+            self._under_way.pop(scope, None)
+            if not under_way.end.done():
+                under_way.end.set_result(None)
+
+        try:
+            answer = await send(body)
+            if not isinstance(answer, Complete | Streaming) or not _is_kept(answer.head):
+                ended(None)
+                return answer
+            return await _complete(answer, ended)
+        except BaseException:
+            ended(None)
+            raise
 
     def _result(self, keyed: Keyed, fingerprint: str, answer: Complete) -> Kept:
         fields = answer.head.fields.where(lambda name, _: name.lower() not in _NOT_KEPT)
@@ -170,13 +191,15 @@ def _refused(keyed: Keyed, problem: Problem) -> Refusal:
     return Refusal(problem, Outcome(Served.ERROR, problem.status, target, cache_status=status, detail=problem.slug))
 
 
-async def _ended(task: asyncio.Task[Answer], ends_at: float) -> bool:
+async def _ended(end: asyncio.Future[None], ends_at: float) -> bool:
     """Whether it has ended in time, however."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout_at(ends_at):
-            await asyncio.wait({task})
-            return True
-    return False
+    await asyncio.wait({end}, timeout=ends_at - asyncio.get_running_loop().time())
+    return end.done()
+
+
+def _is_kept(head: ResponseHead) -> bool:
+    """Whether the answer is a result at all; a stream of events has no end that could be waited for."""
+    return may_keep(head.status) and essence(head.fields.get("content-type")) != _EVENTS
 
 
 async def _whole(body: Body) -> bytes | AsyncIterator[bytes]:
@@ -197,20 +220,33 @@ async def _and_on(read: bytes, body: AsyncIterator[bytes]) -> AsyncIterator[byte
         yield data
 
 
-async def _complete(answer: Complete | Streaming) -> Complete | Streaming | Refusal:
-    """The answer with its body, or as it comes where that is too large."""
+async def _complete(answer: Complete | Streaming, ended: Callable[[Complete | None], None]) -> Answer:
+    """The answer with its body where that comes soon, else as it comes; `ended` is told when it has come whole."""
     if isinstance(answer, Complete):
+        ended(answer)
         return answer
+    response = Peeked(answer.response)
     try:
-        body = await answer.response.read(_MOST_RESULT)
+        read, is_whole = await response.peek(_MOST_RESULT)
     except OriginUnavailable as error:
-        answer.response.close()
+        response.close()
+        ended(None)
         problem = Problem(Slug(error.fault.value), error.detail)
         return Refusal(problem, replace(answer.outcome, served=Served.ERROR, status=problem.status))
-    if isinstance(body, Overflow):
-        return replace(answer, read=answer.read + body.read)
-    answer.response.close()
-    return Complete(answer.head, answer.read + body, answer.outcome)
+    except BaseException:
+        response.close()
+        raise
+    read = answer.read + read
+    if is_whole:
+        response.close()
+        whole = Complete(answer.head, read, answer.outcome)
+        ended(whole)
+        return whole
+
+    def came(body: bytes | None) -> None:
+        ended(None if body is None else Complete(answer.head, body, answer.outcome))
+
+    return replace(answer, read=read, response=Noted(response, read, _MOST_RESULT, came))
 
 
 def _size(kept: Kept) -> int:
