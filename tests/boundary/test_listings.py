@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,7 @@ from proxy.capability.covering import RouteIndex
 from proxy.engine.boundary import listings
 from tests.boundary.test_data_path import KEY, MANIFEST, ORDERS, manifest, post
 from tests.end_to_end.relocation.world import HOST, OTHER, World, ask, get
+from tests.end_to_end.site import Asked
 
 AT_OTHER: Final = f"https://{OTHER}/.well-known/uaix-agent-access.json"
 
@@ -71,6 +73,20 @@ async def test_an_outage_opens_nothing(world: World) -> None:
         world.answers(MANIFEST, 503, cache_control=None)
         assert (await post(proxy, f"https://{HOST}/pay", KEY)).status == 403
         assert world.asked(f"https://{HOST}/pay") == []
+
+
+async def test_a_manifest_that_never_comes_holds_nobody_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "_PATIENCE", 0.1)
+
+    async def never(asked: Asked) -> bytes:
+        await asyncio.sleep(30)
+        return b""
+
+    world.on(AT_OTHER, never)
+    async with world.proxy(upstream__total_timeout=20) as proxy:
+        for _ in range(2):
+            assert (await post(proxy, f"https://{OTHER}/orders")).status == 200
+        assert len(world.asked(AT_OTHER)) == 1
 
 
 UNUSABLE: dict[str, object] = {

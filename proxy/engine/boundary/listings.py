@@ -7,6 +7,7 @@ that an ordinary API is not asked again and again.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ _MOST: Final = 4_096
 _UNLISTED_SECONDS: Final = 3_600.0
 _UNREACHED_SECONDS: Final = 60.0
 _GLANCE_SECONDS: Final = 1.0
+# How long a change waits for a manifest.
+_PATIENCE: Final = 3.0
 _REVIEW_MEMBERS: Final = ("human_review_url", "humanReviewUrl")
 _USABLE: Final = (None, Disabled.ALIAS_CONFLICT, Disabled.UNKNOWN_LEVEL)
 
@@ -134,7 +137,12 @@ class Listings:
         uri, known = place.uri, self._known.get(place.key)
         if known is not None and known.until > self._clock() and self._stored(uri) is None:
             return known.listing
-        return await self._under_way.call(place.key, lambda: self._read(place))
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await self._under_way.call(place.key, lambda: self._read(place))
+        except TimeoutError:
+            # What is asked for has waited long enough; the reading goes on and counts when it is there.
+            return self._unreached(place)
 
     async def _read(self, place: Place) -> Listing:
         assert place.manifest is not None
@@ -148,11 +156,15 @@ class Listings:
             listing = self._listing(place, reading.body, reading.vouching, reading.needs_proof)
             return self._keep(place, listing, None if stored is None else stored.body, reading.fresh_until)
         if reading.outcome is ReadOutcome.FAILED:
-            # What it said before holds on: an outage opens nothing.
-            listing = known.listing if known is not None else self._bare(place, "unavailable")
-            return self._keep(place, listing, None, self._clock() + _UNREACHED_SECONDS)
+            return self._unreached(place)
         reason = "invalid" if reading.outcome is ReadOutcome.WRONG_KIND else "absent"
         return self._keep(place, self._bare(place, reason), None, self._clock() + _lasting(reading))
+
+    def _unreached(self, place: Place) -> Listing:
+        """What it said before holds on: an outage opens nothing."""
+        known = self._known.get(place.key)
+        listing = known.listing if known is not None else self._bare(place, "unavailable")
+        return self._keep(place, listing, None, self._clock() + _UNREACHED_SECONDS)
 
     def _taken(self, place: Place, stored: StoredResponse) -> _Known | None:
         """The listing of what is stored, if that is a manifest."""
