@@ -16,6 +16,7 @@ from proxy.discovery.findings import failures
 from proxy.lint import lint
 from tests.end_to_end.relocation.world import HOST, OTHER, World, ask, gateway, get, order
 from tests.end_to_end.running import Reply, Running, Wire, request
+from tests.end_to_end.site import Asked, reply
 from tests.simulators.wire import ScriptedOrigin
 
 MANIFEST: Final = f"https://{HOST}/.well-known/uaix-agent-access.json"
@@ -223,6 +224,25 @@ async def test_another_credential_opens_a_401(world: World) -> None:
             )
         assert answer.status == 403 and answer.get("www-authenticate") == 'Bearer realm="x"'
         assert len(world.asked(SECURE)) == 5
+
+
+async def test_guessing_ends_whoever_asks_in_between(world: World) -> None:
+    """Requests without a credential that come together with guesses do not begin the count anew."""
+
+    async def refused(asked: Asked) -> bytes:
+        await asyncio.sleep(0.05)
+        return reply(b"{}", None, ("WWW-Authenticate", "Bearer"), status=401)
+
+    world.on(SECURE, refused)
+    async with world.proxy(clients__tokens=TOKENS) as proxy:
+        for number in range(12):
+            lines = (PROVEN, f"Idempotency-Key: {number}")
+            guess = f"Authorization: Bearer g{number}"
+            bare = post(proxy, SECURE, PROVEN, f"Idempotency-Key: n{number}")
+            await asyncio.gather(post(proxy, SECURE, *lines, guess), bare)
+        world.forget()
+        assert (await post(proxy, SECURE, PROVEN, KEY, "Authorization: Bearer last")).status == 403
+        assert world.asked(SECURE) == []
 
 
 @pytest.mark.parametrize("status", [300, 409, 404, 500])

@@ -25,6 +25,7 @@ from proxy.ports import Clock
 
 _CREDENTIALS: Final = ("authorization", "cookie", "x-api-key", "signature")
 _LONGEST_CHALLENGE: Final = 2_048
+_GUESSING_SECONDS: Final = 600.0
 _OPERATOR: Final = "human-operator"
 
 _log = logging.getLogger("proxy.boundary")
@@ -131,7 +132,7 @@ class Latching:
             proven=self._counted(asking, what.missing),
             credential=credential,
             challenges=tuple(one[:_LONGEST_CHALLENGE] for one in what.challenges[:4]),
-            refused_credentials=_refused(what, credential),
+            refused_credentials=_refused(what, credential, now),
         )
 
     def _evidence(
@@ -212,10 +213,17 @@ def _credential(fields: Fields, salt: str) -> str | None:
     return hashlib.sha256("\n".join((salt, *given)).encode("utf-8", "surrogatepass")).hexdigest()[:4]
 
 
-def _refused(what: Met, credential: str | None) -> int:
+def _refused(what: Met, credential: str | None, now: float) -> int:
+    """How many credentials were refused one soon after the other; who sends none in between counts on.
+
+    One that expires after a while is no guess.
+    """
     before = what.previous
-    is_next = before is not None and before.cause is Cause.UPSTREAM_401 and credential is not None
-    return (before.refused_credentials + 1) if before is not None and is_next else int(credential is not None)
+    counted = 0
+    if before is not None and before.cause is Cause.UPSTREAM_401:
+        is_soon = abs(now - before.observed_at) < _GUESSING_SECONDS
+        counted = before.refused_credentials if is_soon else 0
+    return counted + (credential is not None)
 
 
 def _trace_id(traceparent: str | None) -> str | None:

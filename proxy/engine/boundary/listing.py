@@ -8,7 +8,8 @@ from typing import Final
 from proxy.capability.covering import Covered, RouteIndex
 from proxy.http.targets import Target
 
-_MOST_FOUND: Final = 4_096
+_MOST_FOUND: Final = 1_024
+_LONGEST_FOUND: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Listing:
 
     def covering(self, method: str, target: Target) -> Covered | None:
         """The route record that speaks of a request; the operator's word goes first."""
-        if target.query is not None:
+        if target.query is not None or len(target.path) > _LONGEST_FOUND:
             return self._covering(method, target)
         asked = method, target.path
         if asked not in self._found:
