@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
+from urllib.parse import unquote_plus
 
 from proxy.discovery.access.routes import RouteRecord
 from proxy.http.messages import SAFE_METHODS
@@ -78,8 +79,8 @@ def is_change(method: str, url: str) -> bool:
 
 def key_in(url: str) -> str | None:
     """The idempotency key or nonce in the query of a GET-Action, as written; None without one."""
-    pairs = (pair.partition("=") for pair in _pairs(url))
-    return next((value for name, _, value in pairs if name in _KEY_PARAMETERS and value), None)
+    pairs = ((_name(pair), pair.partition("=")[2]) for pair in _pairs(url))
+    return next((value for name, value in pairs if name in _KEY_PARAMETERS and value), None)
 
 
 def _stated(word: str | None) -> SideEffect | None:
@@ -96,7 +97,12 @@ def _is_get_action(route: RouteRecord) -> bool:
 
 def _carries(url: str, names: frozenset[str]) -> bool:
     """Whether the query has a parameter that only a change needs."""
-    return "?" in url and any(pair.partition("=")[0] in names for pair in _pairs(url))
+    return "?" in url and any(_name(pair) in names for pair in _pairs(url))
+
+
+def _name(pair: str) -> str:
+    """The name of a parameter as frameworks compare it, which decode it and are not all strict about case."""
+    return unquote_plus(pair.partition("=")[0]).casefold().replace("-", "_")
 
 
 def _pairs(url: str) -> list[str]:

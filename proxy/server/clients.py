@@ -7,7 +7,6 @@ Authorization it is taken out.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,22 +56,22 @@ class Clients:
             known = None if certificate is None else self._by_digest.get(hashlib.sha256(certificate).hexdigest())
             return None if known is None else Recognised(known)
         if self._by_digest:
-            for name in _FIELDS:
-                known = self._of_token(fields.get_all(name))
-                if known is not None:
-                    return Recognised(known, name)
+            given = ((name, self._of_token(value)) for name in _FIELDS for value in fields.get_all(name))
+            known_by = [(name, identity) for name, identity in given if identity is not None]
+            if known_by:
+                # The last field is the one that would go on: a token in it is withheld, whichever told first.
+                return Recognised(known_by[0][1], known_by[-1][0])
         return None if self._auth is Auth.BEARER else Recognised(Identity(address))
 
-    def _of_token(self, values: tuple[str, ...]) -> Identity | None:
-        if len(values) != 1 or len(values[0]) > _LONGEST:
-            return None
-        scheme, _, credential = values[0].strip().partition(" ")
+    def _of_token(self, value: str) -> Identity | None:
+        scheme, *rest = (value.split(None, 1) if len(value) <= _LONGEST else ()) or ("",)
+        credential = "".join(rest).strip()
         match scheme.lower():
-            case "bearer":
-                return self._known(credential.strip())
+            case "bearer" | "token":
+                return self._known(credential)
             case "basic":
                 # What a proxy URL of the form http://user:token@host sends.
-                return next(filter(None, map(self._known, _basic(credential.strip()))), None)
+                return next(filter(None, map(self._known, _basic(credential))), None)
         return None
 
     def _known(self, token: str) -> Identity | None:
@@ -109,6 +108,6 @@ def _identity(token: ClientToken) -> Identity:
 def _basic(credential: str) -> tuple[str, ...]:
     try:
         user, _, password = base64.b64decode(credential, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeError):
+    except ValueError:
         return ()
     return tuple(one for one in (password, user) if one)

@@ -88,7 +88,7 @@ def destination(method: str, request_target: str, hosts: tuple[str, ...], sites:
             return ToTarget(Form.SITE, parse_target(site.origin + request_target), site)
         target = parse_gateway(request_target)
         if target is not None:
-            return ToTarget(Form.GATEWAY, target)
+            return ToTarget(Form.GATEWAY, target, _at_origin(target, sites))
         path, _, query = request_target.partition("?")
         return ToApi(path, query)
     except MalformedTarget as error:
@@ -126,7 +126,12 @@ def _absolute(request_target: str, sites: Sequence[Site]) -> Destination:
     for site in sites:
         if target.host in site.hosts:
             return ToTarget(Form.SITE, parse_target(site.origin + target.request_target), site)
-    return ToTarget(Form.FORWARD, target)
+    return ToTarget(Form.FORWARD, target, _at_origin(target, sites))
+
+
+def _at_origin(target: Target, sites: Sequence[Site]) -> Site | None:
+    """The site whose origin is named by its own address: the boundary there is the same."""
+    return next((site for site in sites if site.origin == target.origin), None)
 
 
 def _site_of(host: str, sites: Sequence[Site]) -> Site | None:

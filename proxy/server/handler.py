@@ -178,9 +178,11 @@ class _Exchange:
             if incoming.is_malformed:
                 return self.fail(_MALFORMED_BODY, keep_alive=False)
             return self.fail(answer.problem, answer.outcome)
-        # A no-op is the proxy's own: its links are for a person, and the URL it refuses may hold a secret.
-        is_own = answer.outcome.served is Served.NO_OP
-        if form is Form.GATEWAY and not isinstance(answer, Switched) and not is_own:
+        if isinstance(answer, Complete) and answer.outcome.served is Served.NO_OP:
+            # The proxy's own: its links are for a person, and the URL may hold a secret. A body that the client was
+            # not told to send may follow or not.
+            return self._complete(answer, keep_alive="expect" not in incoming.fields)
+        if form is Form.GATEWAY and not isinstance(answer, Switched):
             answer = replace(answer, head=in_gateway_form(request.target, answer.head))
         return await self._send(answer)
 

@@ -408,6 +408,36 @@ async def test_a_write_credential_is_given_once(world: World, tmp_path: Path) ->
     assert b"hunter2" not in kept
 
 
+async def test_a_credential_in_an_answer_to_a_read_is_for_one(world: World) -> None:
+    """UAIX.md §4.1: such an answer is no document for others."""
+    url = f"https://{HOST}/token"
+    route = {"method": "GET", "highestSupportedPath": "/token", "write_credential_response_path": "writeToken"}
+    world.has(MANIFEST, {**manifest(), "routes": [route]})
+    world.has(url, {"writeToken": "hunter2"})
+    async with world.proxy() as proxy:
+        await get(proxy, MANIFEST)
+        for _ in range(2):
+            assert (await get(proxy, url)).get("cache-control") == "no-store"
+        assert len(world.asked(url)) == 2
+
+
+async def test_the_origin_of_a_site_by_its_own_name(world: World) -> None:
+    """Whoever names the origin itself meets the boundary of its site."""
+    world.has(f"https://{OTHER}/.well-known/uaix-agent-access.json", manifest("agents.corp.example"))
+    sites = [{"hosts": ["agents.corp.example"], "origin": f"https://{OTHER}"}]
+    async with world.proxy(sites=sites) as proxy:
+        assert (await post(proxy, f"https://{OTHER}/orders", KEY)).status == 403
+
+
+async def test_replays_are_for_one_credential(world: World) -> None:
+    api = f"https://{OTHER}/api"
+    world.answers(api, 201, body=b"done", cache_control=None)
+    async with world.proxy() as proxy:
+        for name in ("X-Api-Key", "X-Auth-Token", "Cookie"):
+            for value in ("alice", "bob"):
+                assert (await post(proxy, api, KEY, f"{name}: {value}")).get("idempotent-replayed") is None
+
+
 async def test_a_latch_survives(world: World) -> None:
     async with world.proxy(**world.on_disk) as proxy:
         assert (await post(proxy, ORDERS, KEY)).status == 403

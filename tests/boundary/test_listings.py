@@ -89,6 +89,35 @@ async def test_a_manifest_that_never_comes_holds_nobody_up(world: World, monkeyp
         assert len(world.asked(AT_OTHER)) == 1
 
 
+ODD: Final[dict[str, tuple[int, bytes]]] = {
+    "refused": (403, b""),
+    "too many": (429, b""),
+    "a page": (200, b"<html>"),
+    "another schema": (200, b'{"profileId": "x.v9"}'),
+    "another host": (200, json.dumps(manifest("elsewhere.example.org")).encode()),
+}
+
+
+@pytest.mark.parametrize(("status", "body"), ODD.values(), ids=ODD)
+async def test_only_the_origin_s_own_word_ends_a_listing(world: World, status: int, body: bytes) -> None:
+    """What else is there in place of the manifest opens nothing."""
+    world.has(MANIFEST, manifest(), cache_control="max-age=0")
+    async with world.proxy() as proxy:
+        assert (await post(proxy, f"https://{HOST}/a", KEY)).status == 403
+        world.answers(MANIFEST, status, ("Content-Type", "application/json"), body=body, cache_control=None)
+        assert [(await post(proxy, f"https://{HOST}/{n}", KEY)).status for n in range(3)] == [403, 403, 403]
+        assert (await get(proxy, f"https://{HOST}/start")).status == 403
+
+
+async def test_a_flaw_of_a_route_does_not_open_it(world: World) -> None:
+    route = {"method": "GET", "highestSupportedPath": "/start", "sideEffecting": True}
+    routes = [{**route, "humanReviewUrl": "http://x.example.org/"}]
+    world.has(MANIFEST, {**manifest(), "routes": routes})
+    async with world.proxy() as proxy:
+        await get(proxy, MANIFEST)
+        assert (await get(proxy, f"https://{HOST}/start")).status == 403
+
+
 UNUSABLE: dict[str, object] = {
     "not JSON": b"<html>",
     "a list": [],

@@ -20,7 +20,7 @@ from proxy.capability.resolve import Context, review_url
 from proxy.discovery.classes import DocumentClass
 from proxy.engine.boundary.answering import Refused, refused_again, to_answer
 from proxy.engine.boundary.asking import Asking
-from proxy.engine.boundary.judging import Held, changes, judge, judge_released
+from proxy.engine.boundary.judging import Held, changes, is_ambiguous, judge, judge_released
 from proxy.engine.boundary.latching import Latching, met, secret_met
 from proxy.engine.boundary.listing import Listing
 from proxy.engine.boundary.listings import Listings, Place
@@ -110,7 +110,9 @@ class Boundary:
             return None
         listing = self._listings.known(place)
         covered = listing.covering(request.method, request.target) if listing.is_listed else None
-        return None if changes(covered, request) else _Passing(covered, listing, is_change=False)
+        if changes(covered, request) or _gives_credential(covered):
+            return None
+        return _Passing(covered, listing, is_change=False)
 
     async def _refuses_secret(self, asking: Asking, place: Place, mode: Mode, secret: Secret) -> bool:
         request, settings = asking.request, self._settings
@@ -146,6 +148,13 @@ class Boundary:
             return refused_again(conflict)
         listing = await self._listing(request, place)
         covered = listing.covering(request.method, request.target)
+        if (
+            is_unsafe
+            and covered is not None
+            and not changes(covered, request)
+            and is_ambiguous(request.target.path)
+        ):
+            covered = None
         passing = _Passing(covered, listing, changes(covered, request), conflict)
         if not passing.is_change or not (listing.is_listed or self._settings.holds_unlisted):
             return passing
@@ -220,7 +229,7 @@ class Boundary:
     async def _sent(self, asking: Asking, passing: _Passing, body: Body, interim: Interim | None) -> Answer:
         request = asking.request
         if request.method in SAFE_METHODS:
-            if passing.is_change:
+            if passing.is_change or _gives_credential(passing.covered):
                 request = replace(request, is_action=True)
             return await self._gateway.handle(request, body, interim)
         key = _key_of(request)
@@ -238,6 +247,11 @@ def _key_of(request: Request) -> str | None:
     """The client's own key; None without one, or with one that cannot be told apart from others."""
     key = parse_key(request.fields.get_all(IDEMPOTENCY_KEY))
     return key if isinstance(key, str) else None
+
+
+def _gives_credential(covered: Covered | None) -> bool:
+    """Whether the answer holds a credential, which is given once and stored nowhere (UAIX.md §4.1)."""
+    return covered is not None and covered.record.write_credential_response_path is not None
 
 
 def _is_minimal(passing: _Passing) -> bool:

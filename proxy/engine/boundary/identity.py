@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Final
 
+from proxy.boundary.idempotency import IDEMPOTENCY_KEY
 from proxy.capability.ladders import Atoms
+from proxy.http.fields import Fields
+
+_CREDENTIALS: Final = re.compile(r"authorization|cookie|signature|.*(?:token|key|secret|auth)", re.IGNORECASE)
+
+
+def credentials_in(fields: Fields) -> tuple[str, ...]:
+    """The fields by which a client proves to an origin who it is, whatever that calls them, as lines."""
+    return tuple(
+        f"{name.lower()}: {value}"
+        for name, value in fields
+        if name.lower() != IDEMPOTENCY_KEY and _CREDENTIALS.fullmatch(name) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ goes on; what it may see is the origin's business. Secrets (D1) and former refus
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from typing import Final
 
 from proxy.capability.covering import Covered
 from proxy.capability.effects import is_change, side_effect
@@ -17,6 +19,8 @@ from proxy.capability.resolve import Context, resolve, review_url
 from proxy.discovery.access.routes import RouteRecord
 from proxy.engine.boundary.listing import Listing
 from proxy.http.messages import Request
+
+_AMBIGUOUS: Final = re.compile(r"%(?:25|2f|5c|2e)|\.\.|;", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,11 @@ def changes(covered: Covered | None, request: Request) -> bool:
         )
         return shows or (covered is not None and side_effect(covered.record).is_change)
     return side_effect(covered.record).is_change
+
+
+def is_ambiguous(path: str) -> bool:
+    """Whether some server reads the path as another one: a record without effect then says nothing of it."""
+    return _AMBIGUOUS.search(path) is not None
 
 
 def judge(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from proxy.boundaries import BoundaryRecords, BoundaryUnavailable
@@ -16,6 +16,7 @@ from proxy.capability.atoms import Atom
 from proxy.capability.ladders import Atoms
 from proxy.capability.resolution import Code, NoOp, Reason, Rule, Trigger
 from proxy.engine.boundary.asking import Asking
+from proxy.engine.boundary.identity import credentials_in
 from proxy.engine.boundary.listing import Listing
 from proxy.engine.boundary.settings import BoundarySettings
 from proxy.http.fields import Fields
@@ -23,7 +24,6 @@ from proxy.http.secrets import Secret, known_secret
 from proxy.http.targets import Target
 from proxy.ports import Clock
 
-_CREDENTIALS: Final = ("authorization", "cookie", "x-api-key", "signature")
 _LONGEST_CHALLENGE: Final = 2_048
 _GUESSING_SECONDS: Final = 600.0
 _OPERATOR: Final = "human-operator"
@@ -91,7 +91,11 @@ class Latching:
         proven = self._counted(asking, conflict.missing)
         settlement = conflict.opened_by(proven, _credential(asking.request.fields, conflict.id))
         if settlement is not None:
-            await self._put(conflict.released(settlement, self._clock()))
+            released = conflict.released(settlement, self._clock())
+            if settlement is Settlement.CREDENTIAL:
+                # Counted when it is tried: others may ask before it is answered.
+                released = replace(released, refused_credentials=released.refused_credentials + 1)
+            await self._put(released)
         return settlement
 
     async def record(self, asking: Asking, listing: Listing, atoms: Atoms, what: Met) -> Conflict:
@@ -207,7 +211,7 @@ def secret_met(secret: Secret, review_url: str) -> Met:
 
 def _credential(fields: Fields, salt: str) -> str | None:
     """Tells one credential for the origin from another; too short to tell what it is, or to confirm a guess."""
-    given = [value for name in _CREDENTIALS for value in fields.get_all(name)]
+    given = credentials_in(fields)
     if not given:
         return None
     return hashlib.sha256("\n".join((salt, *given)).encode("utf-8", "surrogatepass")).hexdigest()[:4]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from proxy.boundary.intents import folded_path
@@ -18,7 +18,8 @@ from proxy.caching.stored import StoredResponse
 from proxy.caching.vouching import TrustState, Vouching
 from proxy.capability.covering import Covered, RouteIndex
 from proxy.discovery.access.manifest import Manifest, own_manifest, read_manifest, stated_site
-from proxy.discovery.access.manifestroutes import Disabled
+from proxy.discovery.access.manifestroutes import Disabled, ManifestRoute
+from proxy.discovery.access.routes import RouteRecord
 from proxy.discovery.classes import DocumentClass
 from proxy.discovery.findings import Finding
 from proxy.discovery.jsontext import MalformedJson, parse_json
@@ -41,6 +42,7 @@ _MOST: Final = 4_096
 _UNLISTED_SECONDS: Final = 3_600.0
 _UNREACHED_SECONDS: Final = 60.0
 _GLANCE_SECONDS: Final = 1.0
+_WITHDRAWN: Final = frozenset({404, 410})
 # How long a change waits for a manifest.
 _PATIENCE: Final = 3.0
 _REVIEW_MEMBERS: Final = ("human_review_url", "humanReviewUrl")
@@ -154,11 +156,15 @@ class Listings:
             if known is not None and stored is not None and known.stored is stored.body:
                 return known.listing
             listing = self._listing(place, reading.body, reading.vouching, reading.needs_proof)
+            if listing.routes is None and known is not None:
+                return self._unreached(place)
             return self._keep(place, listing, None if stored is None else stored.body, reading.fresh_until)
         if reading.outcome is ReadOutcome.FAILED:
             return self._unreached(place)
-        reason = "invalid" if reading.outcome is ReadOutcome.WRONG_KIND else "absent"
-        return self._keep(place, self._bare(place, reason), None, self._clock() + _lasting(reading))
+        if known is not None and reading.status not in _WITHDRAWN:
+            # A page in its place, a refusal, a redirect: only that there is none ends what it said.
+            return self._unreached(place)
+        return self._keep(place, self._bare(place, "absent"), None, self._clock() + _lasting(reading))
 
     def _unreached(self, place: Place) -> Listing:
         """What it said before holds on: an outage opens nothing."""
@@ -174,6 +180,10 @@ class Listings:
         if isinstance(body, CodingFault):
             return None
         listing = self._listing(place, body, stored.vouching, needs_proof=False)
+        known = self._known.get(place.key)
+        if listing.routes is None and known is not None:
+            known.stored = stored.body
+            return known
         self._keep(place, listing, stored.body, self._clock())
         return self._known[place.key]
 
@@ -196,7 +206,7 @@ class Listings:
             return self._bare(place, "invalid")
         assert place.manifest is not None
         allowed = place.rules.allowed_parameters
-        routes = [Covered(one.record, manifest.site, allowed) for one in manifest.routes if one.disabled in _USABLE]
+        routes = [Covered(_usable(one), manifest.site, allowed) for one in manifest.routes]
         trust = TrustState.ORIGIN_TLS if vouching is None else vouching.state
         return Listing(
             site=manifest.site,
@@ -241,6 +251,13 @@ def _manifest(place: Place, body: bytes) -> Manifest | None:
         return manifest if isinstance(manifest, Manifest) else None
     site = stated_site(raw) or _nameable(place.target)
     return None if isinstance(site, Finding) else read_manifest(raw, site)
+
+
+def _usable(route: ManifestRoute) -> RouteRecord:
+    """The record; of a route that may not be used, one in conflict with itself, so that no change passes."""
+    if route.disabled in _USABLE:
+        return route.record
+    return replace(route.record, conflicts=(*route.record.conflicts, str(route.disabled)))
 
 
 def _nameable(target: Target) -> Target:

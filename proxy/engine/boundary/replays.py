@@ -25,6 +25,7 @@ from proxy.boundary.idempotency import (
 )
 from proxy.caching.serving import CacheStatus, with_proxy_fields
 from proxy.engine.boundary.asking import Asking
+from proxy.engine.boundary.identity import credentials_in
 from proxy.engine.boundary.noting import Noted
 from proxy.engine.boundary.peeking import Peeked
 from proxy.engine.outcome import Answer, Complete, Outcome, Refusal, Served, Streaming
@@ -71,8 +72,8 @@ class Keyed:
     @property
     def scope(self) -> str:
         """Within what a key means one request: the client, its credential for the origin, the host, the key."""
-        fields, request = self.asking.request.fields, self.asking.request
-        credentials = [value for name in ("authorization", "cookie") for value in fields.get_all(name)]
+        request = self.asking.request
+        credentials = credentials_in(request.fields)
         parts = (self.asking.identity.client, request.target.origin, self.key, *credentials)
         return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
